@@ -21,6 +21,7 @@ from emu.engines.numpy.convert import code_dtype
 from emu.files import open_tensors, tensor_writer
 from emu.ops.functions import convert
 from emu.spec import Format, Rounding, derive, get
+from emu.spec.models.format import FloatFacts
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+\Z")
 _POWER = re.compile(r"(-?)2\^(-?[0-9]{1,5})\Z")
@@ -93,15 +94,17 @@ def parse_value(text: str, source: Format) -> int:
         return int(text, 16)
     value = _value(text)
     nearest: Rounding = get("rounding", "rne")
+    if value.sign and value.kind != "nan" and not value.is_zero and isinstance(source.facts, FloatFacts) and not known.sign_bit:
+        raise OperandError(f"{source.id} has no negative numbers: name another format")
     if value.kind == "nan" and not known.nan:
-        raise OperandError(f"{source.id} has no NaN: give another --source")
+        raise OperandError(f"{source.id} has no NaN: name another format")
     try:
         entry = derive.arithmetic_entry(source)
     except SpecError:
-        if value.kind == "inf":
-            raise OperandError(f"{source.id} has no Inf: give another --source") from None
+        if value.kind == "inf" and known.inf is None:
+            raise OperandError(f"{source.id} has no Inf: name another format") from None
         nan = known.nan[0] if known.nan else 0
-        entry = derive.EntryCodes("saturate", (nan, nan))
+        entry = derive.EntryCodes("saturate" if known.inf is None else "ieee_inf", (nan, nan))
     return convert_value(value, source, nearest, entry)
 
 
@@ -131,9 +134,9 @@ def _print(codes: list[int], found: list[int], source: Format, fmt: Format) -> N
     for code, result in zip(codes, found, strict=True):
         rows.append(
             {
-                "source": f"0x{code:0{_digits(source)}X}",
+                "source": hex_code(code, source),
                 "value": decimal_text(decode_code(code, source)),
-                "code": f"0x{result:0{_digits(fmt)}X}",
+                "code": hex_code(result, fmt),
                 "decoded": decimal_text(decode_code(result, fmt)),
             }
         )
@@ -143,5 +146,6 @@ def _print(codes: list[int], found: list[int], source: Format, fmt: Format) -> N
     print_table((list(row.values()) for row in rows), (source.id, "value", fmt.id, "decoded"), right=("value", "decoded"))
 
 
-def _digits(fmt: Format) -> int:
-    return -(-derive.codes(fmt).bits // 4)
+def hex_code(code: int, fmt: Format) -> str:
+    """Return a code as text, with the digits that its format has."""
+    return f"0x{code:0{-(-derive.codes(fmt).bits // 4)}X}"

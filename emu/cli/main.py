@@ -25,6 +25,8 @@ COMMANDS = {
     "list": "emu.cli.list",
     "show": "emu.cli.show",
     "convert": "emu.cli.convert",
+    "operate": "emu.cli.operate:operate_command",
+    "query": "emu.cli.operate:query_command",
     "quantize": "emu.cli.quantize",
     "dequantize": "emu.cli.dequantize",
     "analyze": "emu.cli.analyze",

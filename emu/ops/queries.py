@@ -45,7 +45,7 @@ def _least_positive(fmt: Format) -> int:
     return 1 if derive.codes(fmt).has_zero else 0
 
 
-_QUERIES: dict[str, Callable[[Format, FloatFacts], int | str]] = {
+_FACTS: dict[str, Callable[[Format, FloatFacts], int | str]] = {
     "bitwidth_of": lambda fmt, _: derive.codes(fmt).bits,
     "precision_of": lambda _, facts: facts.frac_bits + 1,
     "signedness_of": lambda fmt, _: "signed" if derive.codes(fmt).sign_bit else "unsigned",
@@ -53,9 +53,12 @@ _QUERIES: dict[str, Callable[[Format, FloatFacts], int | str]] = {
     "exponent_bitwidth_of": lambda _, facts: facts.exp_bits,
     "trailing_significand_bitwidth_of": lambda _, facts: facts.frac_bits,
     "exponent_bias_of": lambda _, facts: facts.bias,
+}
+CODES: dict[str, Callable[[Format, FloatFacts], int]] = {
     "max_finite_of": lambda fmt, _: derive.codes(fmt).max_code,
     "min_finite_of": lambda fmt, _: derive.codes(fmt).negative_max if derive.codes(fmt).sign_bit else 0,
     "min_positive_of": lambda fmt, _: _least_positive(fmt),
     "max_subnormal_of": _max_subnormal,
     "min_normal_of": _min_normal,
 }
+_QUERIES: dict[str, Callable[[Format, FloatFacts], int | str]] = {**_FACTS, **CODES}

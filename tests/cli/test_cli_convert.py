@@ -52,6 +52,12 @@ def test_options_reach_the_library(capsys):
         ("1e9", "e2m1", 7),
         ("0x9", "e2m1", 9),
         ("0.1", "fp64", 0x3FB999999999999A),
+        ("inf", "binary8p3se", 0x7F),
+        ("-inf", "binary8p3se", 0xFF),
+        ("49152", "binary8p3se", 0x7E),
+        ("1e9", "binary8p3se", 0x7F),
+        ("1e9", "binary8p3sf", 0x7F),
+        ("-0", "binary8p3ue", 0),
     ],
 )
 def test_words_become_source_codes(text, source, code):
@@ -63,6 +69,8 @@ def test_words_become_source_codes(text, source, code):
     [
         *((text, "fp32") for text in ("abc", "", "1/0", "2^x", "2^9999999", "1e99999999", "0x100000000", "--1")),
         *((text, "e2m1") for text in ("nan", "inf", "0x10")),
+        *((text, "binary8p3ue") for text in ("-inf", "-1", "-1e-30")),
+        ("inf", "binary8p3sf"),
     ],
 )
 def test_other_words_are_refused(text, source):

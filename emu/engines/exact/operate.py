@@ -146,7 +146,7 @@ _COMPARES = {"less": (0,), "less_equal": (0, 1), "equal": (1,), "greater": (2,),
 def _least_normal(fmt: Format) -> Fraction:
     facts = fmt.facts
     assert isinstance(facts, FloatFacts)
-    return decode_code(1 << facts.frac_bits if facts.subnormals == "yes" else 1, fmt).magnitude
+    return decode_code(1 << facts.frac_bits if facts.subnormals == "yes" else 0, fmt).magnitude
 
 
 def _neighbour(code: int, fmt: Format, step: int) -> int:

@@ -39,11 +39,12 @@ def can_operate(name: str, formats: Sequence[Format], to: Format, rounding: Roun
 
 
 def _plain(fmt: Format) -> bool:
-    """Numbers lie in the order of their magnitude codes, without a gap up to Inf; binary64 holds them."""
+    """Numbers lie in the order of their magnitude codes, without a gap up to Inf or beside zero; binary64 holds them."""
     derived = derive.codes(fmt)
     top = derived.max_code if derived.inf is None else derived.inf
     gaps = [code for code in derived.nan if code & ~derived.sign_bit <= top and code != derived.sign_bit]
-    return not gaps and top - derived.max_code in (0, 1) and is_within(fmt, get("format", "fp64"))
+    has_middle = derived.has_zero or not derived.sign_bit
+    return not gaps and has_middle and top - derived.max_code in (0, 1) and is_within(fmt, get("format", "fp64"))
 
 
 def operate(name: str, codes: Sequence[Codes], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy) -> NDArray[Any]:
@@ -164,7 +165,7 @@ def _of_exponent(codes: Codes, fmt: Format, normal: bool) -> NDArray[np.bool_]:
     facts, derived = fmt.facts, derive.codes(fmt)
     assert isinstance(facts, FloatFacts)
     magnitude = codes.astype(np.int64) & ~np.int64(derived.sign_bit)
-    number = (magnitude > 0) & (magnitude <= derived.max_code) & ~np.isin(codes, derived.nan)
+    number = ((magnitude > 0) | np.bool_(not derived.has_zero)) & (magnitude <= derived.max_code) & ~np.isin(codes, derived.nan)
     above = magnitude >> facts.frac_bits > 0 if facts.subnormals == "yes" else number
     return number & (above if normal else ~above)
 

@@ -148,3 +148,18 @@ def test_what_is_refused(arguments: tuple[Any, ...], how: dict[str, Any], error:
     operands = [np.array(item) for item in arguments[1:]]
     with pytest.raises(error, match=line):
         emu.operate(arguments[0], *operands, **how)
+
+
+def test_formats_without_zero() -> None:
+    """Their least number is a normal one; with a sign, the neighbour of the least positive number is the least negative one."""
+    for engine in ("exact", "numpy"):
+        assert emu.operate("is_normal", np.arange(3, dtype=np.uint8), formats="e6m2", engine=engine).all()
+        assert not emu.operate("is_subnormal", np.arange(256, dtype=np.uint8), formats="e6m2", engine=engine).any()
+    facts = {"class": "float", "signed": "yes", "exp_bits": 3, "frac_bits": 1, "bias": 3, "subnormals": "no", "neg_zero": "no"}
+    frame = {"kind": "format", "id": "both", "title": "drawn", "status": "proposed", "expect": (), "open": (), "sources": ()}
+    both = Format.model_validate({**frame, "facts": {**facts, "inf": "none", "nan": ("0x0F", "0x1F")}})
+    stairs = [0x00, 0x10, 0x11]  # the least numbers of both signs, and one below
+    assert emu.operate("next_less_than", np.array(stairs[:2], np.uint8), formats=both).tolist() == stairs[1:]
+    assert emu.operate("next_greater_than", np.array(stairs[:0:-1], np.uint8), formats=both).tolist() == stairs[1::-1]
+    with pytest.raises(EngineError, match="numpy cannot operate this"):
+        emu.operate("next_less_than", 0, formats=both, engine="numpy")
