@@ -11,7 +11,7 @@ from research.pages.charts import Curves, draw_curves, draw_dots
 from research.pages.training_forks import forks_section, ratios_chart
 from research.pages.training_gradients import gradients_section
 from research.pages.training_sizes import size_tables
-from research.pages.training_tables import anchor_rows, orders, reference_rows, run_tables, same_weights
+from research.pages.training_tables import anchor_rows, gap_table, orders, reference_rows, same_weights
 from research.train.results import RECORD, read_record
 
 PAGE: Final = "docs/training.md"
@@ -45,7 +45,7 @@ def _study(study: Study) -> Study:
         "orders": orders(study),
         "models": _models(study),
         "reference": reference_rows(study) if study["config"].get("reference") else None,
-        "tables": run_tables(study),
+        "gap_table": gap_table(study),
         "same": same_weights(study),
         "sizes": size_tables(study),
         "anchors": anchor_rows(study),

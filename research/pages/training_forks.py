@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from emu.pages.render import Bold, Code
+from emu.spec import registry
+from emu.spec.training import GEMMS
 from research.forks.evidence import at_length, chosen, compared, figure, floor, judged, null, null_at_length, paired, relative_gap
 from research.forks.plan import BASE
 from research.forks.record import KIND, RECORD
@@ -65,16 +68,20 @@ def forks_section(root: Path, scratch: Data | None = None) -> Data | None:
         "sizes": _sizes(config, models),
         "primary_rows": [_primary_row(lines, config, model) for model in (*models, None)],
         "null_rows": [_null_row(lines, model, (better, worse)) for model in models],
-        "ablation_rows": [row for row in ablations.values() if row is not None],
+        "ablation_rows": [row[:-1] for row in ablations.values() if row is not None],
+        "ablation_runs": " or ".join(map(str, sorted({row[-1] for row in ablations.values() if row is not None}))),
         "power_of_two": ablations.get(POWER_OF_TWO),
-        "cost_rows": _cost_rows(lines),
+        "cost_model": (costs := _cost_rows(lines))[0],
+        "cost_rows": costs[1],
         "size": _over_size(record, models),
         "length_rows": _length_rows(lines, config),
+        "length_floor": _length_floor(lines, config),
         "gap_rows": (gap_rows := _gap_rows(lines, config, models)),
         "gap_all": next(f"{row[4]} ({row[5]})" for row in gap_rows if row[5]),
         "gap_published": ", ".join(f"{item['ratio']:.2f}" for item in config.get("published") or ()),
         "gradient_rows": _gradient_rows(lines, (better, worse)),
         "product_rows": _product_rows(record),
+        "forward_apart": _forward_apart(record),
         "scratch": None if scratch is None else _scratch(scratch, better, worse),
     }
 
@@ -170,25 +177,25 @@ def _ablation_row(lines: Sequence[Data], item: Data, spread: float) -> list[Any]
     kept = compared(lines, "kl", item["better"], item["worse"])
     same = all(value == 0 for value in kept.values())
     apart = "the same bits" if same else "yes" if abs(test.mean) > MARGIN * spread else ""
-    return [item["claim"], _order(item), len(test.values), "1" if same else _ratio(test), "" if same else _power(test), apart]
+    return [item["claim"], _order(item), "1" if same else _ratio(test), "" if same else _power(test), apart, len(test.values)]
 
 
-def _cost_rows(lines: Sequence[Data]) -> list[list[Any]]:
-    """Return every training on the model that has most of them, by what it costs."""
+def _cost_rows(lines: Sequence[Data]) -> tuple[str, list[list[Any]]]:
+    """Return the model that has most trainings, and what each training of the spec costs on it, the cheapest first."""
     counts: dict[str, set[str]] = {}
     for item in lines:
         counts.setdefault(item["model"], set()).add(item["training"])
     model = max(counts, key=lambda name: len(counts[name]))
     rows: list[tuple[float, list[Any]]] = []
-    for training in sorted(counts[model] - {BASE}):
+    for training in sorted((counts[model] & set(registry.names("training"))) - {BASE}):
         # the first fork alone: not every training has a second one
         some = [item for (_, _, fork), item in chosen(lines, training, model=model).items() if fork == 0]
         kl = estimate([figure(item, "kl") for item in some])
         half = "" if kl.half is None else f" ± {kl.half:.5f}"
         gap = estimate(list(relative_gap(some).values()))
         exact = math.fsum(item["kl_exact"][-1] for item in some) / len(some)
-        rows.append((kl.mean, [Code(training), model, len(some), f"{kl.mean:.5f}{half}", f"{exact:.5f}", f"{gap.mean:+.2f}"]))
-    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+        rows.append((kl.mean, [Code(training), f"{kl.mean:.5f}{half}", f"{exact:.5f}", f"{gap.mean:+.2f}"]))
+    return model, [row for _, row in sorted(rows, key=lambda row: row[0])]
 
 
 def _weights(model: Data) -> int:
@@ -217,15 +224,18 @@ def _length_rows(lines: Sequence[Data], config: Data) -> list[list[Any]]:
         first, second = (at_length(lines, place, name, "kl") for name in (better, worse))
         if not first or len(first) != len(second):
             return rows
-        gap = [math.fsum(at_length(lines, place, name, "gap")) / len(first) for name in (better, worse)]
         test = outcome([math.log(a / b) for a, b in zip(first, second, strict=True)])
-        ulp, spread = at_length(lines, place, BASE, "kl", 1), null_at_length(lines, place, (better, worse))
-        rows.append([
-            steps, *(f"{math.fsum(some) / len(some):.5f}" for some in (first, second)), _ratio(test),
-            "" if spread is None else f"{100 * spread:.1f}", *(f"{value:+.4f}" for value in gap),
-            f"{math.fsum(ulp) / len(ulp):.2g}" if ulp else "",
-        ])  # fmt: skip
+        spread = null_at_length(lines, place, (better, worse))
+        means = (f"{math.fsum(some) / len(some):.5f}" for some in (first, second))
+        rows.append([steps, *means, _ratio(test), "" if spread is None else f"{100 * spread:.1f}"])
     return rows
+
+
+def _length_floor(lines: Sequence[Data], config: Data) -> tuple[str, ...] | None:
+    """Return the divergence of BF16 from weights one step larger, at the first and the last length; None where neither was run."""
+    places = (0, len(config.get("lengths") or ()) - 1)
+    found = [at_length(lines, place, BASE, "kl", 1) for place in places if place >= 0]
+    return tuple(f"{math.fsum(some) / len(some):.2g}" for some in found) if len(found) == 2 and all(found) else None
 
 
 def _gap_rows(lines: Sequence[Data], config: Data, models: Sequence[str]) -> list[list[Any]]:
@@ -251,23 +261,35 @@ def _gradient_rows(lines: Sequence[Data], names: Sequence[str]) -> list[list[Any
         for name, pair in zip(names, paired(lines, *names), strict=True):
             some = [item["gradient"][forward] for item in pair]
             means = [math.fsum(column) / len(some) for column in zip(*some, strict=True)]
-            rows.append([Code(name), forward, *(f"{value:.4f}" for value in means[:3]), f"{100 * means[3]:.1f}"])
+            rows.append([Code(name), forward, f"{means[0]:.4f}", f"{means[2]:.4f}", f"{100 * means[3]:.1f}"])
     return rows
 
 
 def _product_rows(record: Data) -> list[list[Any]]:
-    """Return the error of each product: the mean over models, layers and forks, and the range over layers."""
+    """Return the error of each product on an exact forward pass: the mean over models, layers and forks, and the range over layers."""
     rows = []
-    for gemm in ("fprop", "dgrad", "wgrad"):
-        for forward in ("exact", "quantized"):
-            for training, models in record["layers"].items():
-                layers = [figures for products in models.values() for figures in products[forward].get(gemm, {}).values()]
-                if layers:
-                    means = [math.fsum(column) / len(layers) for column in zip(*layers, strict=True)]
-                    across = [f"{pick(item[0] for item in layers):.4f}" for pick in (min, max)]
-                    numbers = (f"{means[0]:.4f}", " to ".join(across), f"{means[1]:.4f}", f"{means[2]:.4f}", f"{100 * means[3]:.1f}")
-                    rows.append([gemm, forward, Code(training), *numbers])
+    for gemm, training in product(GEMMS, record["layers"]):
+        layers = _layers(record, gemm, "exact", training)
+        if layers:
+            means = [math.fsum(column) / len(layers) for column in zip(*layers, strict=True)]
+            across = [f"{pick(item[0] for item in layers):.4f}" for pick in (min, max)]
+            numbers = (f"{means[0]:.4f}", " to ".join(across), f"{means[2]:.4f}", f"{100 * means[3]:.1f}")
+            rows.append([gemm, Code(training), *numbers])
     return rows
+
+
+def _layers(record: Data, gemm: str, forward: str, training: str) -> list[list[float]]:
+    return [figures for products in record["layers"][training].values() for figures in products[forward].get(gemm, {}).values()]
+
+
+def _forward_apart(record: Data) -> str:
+    """Return by how many percent the mean error of a product differs at most between both forward passes."""
+    found = [0.0]
+    for gemm, training in product(GEMMS, record["layers"]):
+        exact, quantized = ([item[0] for item in _layers(record, gemm, way, training)] for way in ("exact", "quantized"))
+        if exact and quantized:
+            found.append(abs(math.fsum(quantized) / len(quantized) / (math.fsum(exact) / len(exact)) - 1))
+    return f"{100 * max(found):.1f}"
 
 
 def _scratch(study: Data, better: str, worse: str) -> Data:

@@ -10,7 +10,7 @@ from typing import Any
 from emu.pages.render import Code
 from emu.spec.training import GEMMS
 from research.forks.statistics import Outcome, detectable
-from research.models.gradient_results import FIGURES, MARGIN, ORDERS, compared, lines_of, nmse, null_spread
+from research.models.gradient_results import FIGURES, MARGIN, ORDERS, compared, lines_of, null_spread
 from research.models.gradients import FORWARDS, KIND, RECORD, TRAININGS, plan
 
 Data = dict[str, Any]
@@ -25,7 +25,8 @@ def gradients_section(root: Path) -> Data | None:
     trainings = [name for name in TRAININGS if lines_of(record, name)]
     main = compared(record, "exact", *SHOWN)
     spreads = {figure: null_spread(record, figure) for figure in FIGURES}
-    products = [_product_row(record, gemm, name) for gemm in GEMMS for name in trainings if name != "bf16"]
+    products = {name: [_product(record, gemm, name) for gemm in GEMMS] for name in trainings if name != "bf16"}
+    every = [figures for some in products.values() for figures in some]
     each = {gemm: compared(record, gemm, *SHOWN) for gemm in GEMMS}
     return {
         **record,
@@ -41,15 +42,14 @@ def gradients_section(root: Path) -> Data | None:
         "least_margin": f"{min(-found.mean / spreads[gemm] for gemm, found in each.items()):.0f}",
         "quantized": "differ" if _sure(compared(record, "quantized", *SHOWN)) else "cannot be told apart",
         "p": f"{main.p:.2g}",
-        "whole_rows": [row for name in trainings for row in _whole_rows(record, name)],
+        "whole_rows": [_whole_row(record, name) for name in trainings],
         "order_rows": [_order_row(record, order, spreads) for order in ORDERS],
         "null_row": ["null spread, %", "", *(f"{100 * spreads[figure]:.1f}" for figure in FIGURES)],
         "power_row": ["found with power 80 %, %", "", *(_least(compared(record, figure, *SHOWN)) for figure in FIGURES)],
-        "product_rows": products,
-        "most_coherent": f"{max(float(row[-1]) for row in products):.1f}",
-        "part_names": [name for name in trainings if name != "bf16"],
-        "part_rows": [_part_row(record, gemm, part, trainings) for gemm in GEMMS for part in _parts(record, gemm)],
-        "depth_rows": [[Code(name), *_depth(record, name)] for name in trainings if name != "bf16"],
+        "product_rows": [[Code(name), *(f"{own[0]:.4f}" for own in some), *_depth(record, name)] for name, some in products.items()],
+        "alphas": " to ".join(f"{pick(own[2] for own in every):.4f}" for pick in (min, max)),
+        "most_coherent": f"{100 * max(own[3] for own in every):.1f}",
+        "part_ends": _part_ends(record),
     }
 
 
@@ -71,12 +71,13 @@ def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _figures(rows: Sequence[Sequence[float]]) -> list[str]:
-    error, cosine, alpha, coherent = _mean(rows)
-    return [f"{error:.4f}", f"{cosine:.4f}", f"{alpha:.4f}", f"{100 * coherent:.2f}"]
+    error, _, alpha, coherent = _mean(rows)  # the cosine follows from the others
+    return [f"{error:.4f}", f"{alpha:.4f}", f"{100 * coherent:.2f}"]
 
 
-def _whole_rows(record: Data, name: str) -> list[list[Any]]:
-    return [[Code(name), way, *_figures([line["gradient"][way]["all"] for line in lines_of(record, name).values()])] for way in FORWARDS]
+def _whole_row(record: Data, name: str) -> list[Any]:
+    lines = lines_of(record, name).values()
+    return [Code(name), *(text for way in FORWARDS for text in _figures([line["gradient"][way]["all"] for line in lines]))]
 
 
 def _order_row(record: Data, order: tuple[str, str], spreads: dict[str, float]) -> list[Any]:
@@ -88,22 +89,17 @@ def _cell(found: Outcome, spread: float) -> str:
     return f"**{_ratio(found)}**" if _sure(found) and abs(found.mean) > MARGIN * spread else _ratio(found)
 
 
-def _parts(record: Data, gemm: str) -> list[str]:
-    return list(next(iter(record["lines"].values()))["products"][gemm])
+def _part_ends(record: Data) -> list[str]:
+    """Return the smallest and the largest ratio of a product by itself over the types of layers."""
+    products = next(iter(record["lines"].values()))["products"]
+    found = {(part, gemm): compared(record, gemm, *SHOWN, part) for gemm in GEMMS for part in products[gemm]}
+    ends = (pick(found, key=lambda key: found[key].mean) for pick in (min, max))
+    return [f"{_ratio(found[part, gemm])} ({part}, {gemm})" for part, gemm in ends]
 
 
-def _product_row(record: Data, gemm: str, name: str) -> list[Any]:
-    rows = [_mean(list(line["products"][gemm].values())) for line in lines_of(record, name).values()]
-    return [gemm, Code(name), *_figures(rows)]
-
-
-def _part_row(record: Data, gemm: str, part: str, trainings: Sequence[str]) -> list[Any]:
-    errors = []
-    for name in trainings:
-        if name != "bf16":
-            values = [nmse(line, gemm, part) for line in lines_of(record, name).values()]
-            errors.append(f"{math.fsum(values) / len(values):.4f}")
-    return [gemm, part, *errors, _ratio(compared(record, gemm, *SHOWN, part))]
+def _product(record: Data, gemm: str, name: str) -> list[float]:
+    """Return NMSE, cosine, alpha and coherent share of a product by itself, over layers and windows."""
+    return _mean([_mean(list(line["products"][gemm].values())) for line in lines_of(record, name).values()])
 
 
 def _depth(record: Data, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from emu.pages.render import Code, joined
@@ -9,6 +10,8 @@ from research.pages.uniform_grid_training import paired
 from research.train.statistics import BASE, Estimate, by_cell, estimate, gaps, wins
 
 Study = dict[str, Any]
+Cells = dict[tuple[str, str], dict[int, float]]
+Table = tuple[tuple[str, ...], list[list[Any]], range]
 
 
 def with_half(found: Estimate, digits: int, sign: str = "") -> str:
@@ -18,18 +21,20 @@ def with_half(found: Estimate, digits: int, sign: str = "") -> str:
 
 
 def orders(study: Study) -> list[list[Any]]:
-    """Return the orders that were looked for: pairs, margin with interval, and the power of so many pairs."""
+    """Return the orders that were looked for: pairs, margin with interval, power of so many pairs. Sizes of a model are taken together."""
     cells = by_cell(study["runs"])
     rows = []
     for order in study["config"]["orders"]:
-        for model in order["models"]:
-            won, seeds = wins(cells, model, order["better"], order["worse"])
-            if seeds:
-                margins = gaps(cells, model, order["worse"], order["better"])
+        for models in [order["models"]] if study["config"].get("sizes") else [[model] for model in order["models"]]:
+            kept = [model for model in models if (model, order["better"]) in cells and (model, order["worse"]) in cells]
+            margins = [value for model in kept for value in gaps(cells, model, order["worse"], order["better"])]
+            if margins:
+                won = sum(wins(cells, model, order["better"], order["worse"])[0] for model in kept)
                 likely = paired(margins)["power"]
                 shown = "" if likely is None else "> 0.99" if likely > 0.99 else f"{likely:.2f}"
                 text = (Code(order["better"]), " < ", Code(order["worse"]))
-                rows.append([text, model, f"{won} of {seeds}", with_half(estimate(margins), 2, "+"), shown, order["claim"]])
+                half = with_half(estimate(margins), 2, "+")
+                rows.append([text, kept, f"{won} of {len(margins)}", half, shown, order["claim"]])
     return rows
 
 
@@ -48,15 +53,20 @@ def reference_rows(study: Study) -> list[list[Any]]:
     return rows
 
 
-def run_tables(study: Study) -> list[tuple[str, list[list[Any]]]]:
-    """Return (model, rows of figures and gaps to BF16, sorted by the gap)."""
+def gap_table(study: Study) -> Table:
+    """Return the figures of BF16 and the gaps to them, a column for each model, sorted by the gaps of the model with most trainings."""
     cells = by_cell(study["runs"])
-    found = []
-    for model in study["config"]["models"]:
-        rows = [_row(cells, model, training, metrics) for (name, training), metrics in cells.items() if name == model]
-        if rows:
-            found.append((model, [row[:4] + row[5:] for row in sorted(rows, key=lambda row: row[4])]))
-    return found
+    models = [name for name in study["config"]["models"] if (name, BASE) in cells]
+    found = {key: estimate(above) for key in cells if key[1] != BASE and (above := gaps(cells, *key))}
+    most = max(models, key=lambda name: sum(model == name for model, _ in found), default="")
+    trainings = dict.fromkeys(training for _, training in found)
+    order = sorted(trainings, key=lambda name: found[most, name].mean if (most, name) in found else math.inf)
+    base = [f"{with_half(estimate(list(cells[name, BASE].values())), 4)} ({len(cells[name, BASE])})" for name in models]
+    rows: list[list[Any]] = [[Code(BASE), *base]]
+    for training in order:
+        given = [(found.get((name, training)), cells.get((name, training), {})) for name in models]
+        rows.append([Code(training), *("" if gap is None else f"{with_half(gap, 2, '+')} ({len(seeds)})" for gap, seeds in given)])
+    return ("training", *models), rows, range(1, 1 + len(models))
 
 
 def same_weights(study: Study) -> Any:
@@ -71,25 +81,10 @@ def same_weights(study: Study) -> Any:
     return joined("; ", same)
 
 
-def _row(cells: dict[Any, dict[int, float]], model: str, training: str, metrics: dict[int, float]) -> list[Any]:
-    above = gaps(cells, model, training)
-    gap = estimate(above) if above and training != BASE else None
-    each = "" if gap is None else " / ".join(f"{value:+.2f}" for value in above)
-    shown = "" if gap is None else with_half(gap, 2, "+")
-    figure = estimate(list(metrics.values()))
-    return [Code(training), len(metrics), with_half(figure, 4), shown, -1e9 if gap is None else gap.mean, each]
-
-
 def anchor_rows(study: Study) -> list[list[Any]]:
-    """Return published gaps beside ours."""
-    cells = by_cell(study["runs"])
+    """Return published gaps."""
     rows = []
     for anchor in study["config"].get("anchors") or []:
-        own = [
-            f"{model} {estimate(found).mean:+.2f}"
-            for model in study["config"]["models"]
-            if (found := gaps(cells, model, anchor["training"]))
-        ]
         told = f"{anchor['gap_percent']:+.2f}" if anchor.get("gap_percent") is not None else "lower than E2M1"
-        rows.append([Code(anchor["training"]), anchor["what"], told, anchor["status"], anchor["source"], own])
+        rows.append([Code(anchor["training"]), anchor["what"], told, anchor["status"]])
     return rows

@@ -114,7 +114,8 @@ def test_the_section_says_what_the_record_says(tmp_path: Path) -> None:
     assert "each smaller on every window and further from 1 than 41 null spreads" in text
     assert "smaller on 8 of 8 windows, p = 0.0078; other signs and random bits alone move it by 1 % on one window" in text
     assert "On a quantized forward pass the two differ." in text
-    assert "No row has a coherent share above 0.0 %" in text
+    assert "alpha lies from 1.0000 to 1.0000. No row has a coherent share above 0.0 %" in text
+    assert "goes from 0.667 (0.667 to 0.667) (query, fprop) to" in text
     assert "| `ufp4` | `e2m1_baseline` | **0.667 (0.667 to 0.667)** |" in text
 
 
