@@ -27,8 +27,8 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "flip.js", "rotate.js",
-    "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js",
+    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "block_keys.js", "flip.js",
+    "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js",
     "own.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (
@@ -46,6 +46,7 @@ def page(objects: list[SpecObject] | None = None) -> str:
     objects = known_objects() if objects is None else objects
     text = descriptor_text(objects)
     constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text)}
+    constants["SAMPLES"] = json.loads(_part("samples.json"))  # blocks of a real model, with its licence
     script = [f"const {name} = {_literal(value)};" for name, value in constants.items()]
     script += [_part(name) for name in SCRIPTS]
     return _part("index.html").replace("@STYLE@", _part("style.css")).replace("@SCRIPT@", "\n".join(script))

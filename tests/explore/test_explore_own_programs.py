@@ -236,7 +236,7 @@ def test_the_steps_of_a_recipe_are_edited_and_files_dropped(page, tmp_path):
     assert said["edited"][0].startswith(f"Of 32 values {count} get other codes from mine than from {RECIPE}")
     shown = [(step["name"], step["text"], step["extent"]) for step in said["said"]["a"]["steps"]]
     assert shown[3] == ("divisor", "max propagate scale_value 0x800000 (2^-126)", "block") and shown[4][2] == "element"
-    assert said["shell"] == "emu_ref gen quantize/mine --descriptor FILE"
+    assert said["shell"] == "emu_ref gen quantize/mine --source fp32 --descriptor mine.txt"
     assert said["left"] == [None, RECIPE, "mxfp4_triton_up", "", False] and said["dropped"][1:3] == ["dropped", RECIPE]
     assert said["empty"] == "format.txt: no recipe in it: write one with emu export descriptor recipe/ID"
 
@@ -253,6 +253,6 @@ def test_the_facts_of_a_datapath_are_edited_and_files_dropped(page, tmp_path):
     for run, one in zip(said["said"]["runs"], (edited, model), strict=False):
         plan = next(plan for plan in plans_of(one) if plan.name.endswith("/e4m3xe4m3"))
         assert int(run["d"], 16) == datapath.dot(a, b, (), (), 0, plan).code and f"{run['name']} gives {run['d']}" in said["edited"][0]
-    assert said["shell"] == "emu_ref gen dot/mine/e4m3xe4m3 --descriptor FILE"
+    assert said["shell"] == "emu_ref gen dot/mine/e4m3xe4m3 --descriptor mine.txt"
     assert said["left"][:2] == [None, name] and said["left"][3:] == ["", False] and said["dropped"][1].startswith("dropped/")
     assert said["empty"] == "format.txt: no datapath in it: write one with emu export descriptor datapath/ID"

@@ -35,13 +35,20 @@ function olderFacts({name, state, digest, named}) {
 }
 const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
-  if (name === "number" && isOwn(state)) return `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --descriptor FILE`;
+  if (name === "number" && isOwn(state)) return C.ex_random_bits(roundingOf(state.round)) ? `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --random 10 --key 1 --descriptor mine.txt`
+    : `echo a ${state.code.slice(2).toLowerCase().padStart(factsOf(formatOf(state.from)).width / 4, "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
-  if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --descriptor FILE`;
+  if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --source ${state.from} --descriptor mine.txt`;
   if (name === "block") return `emu show ${state.a} ${state.b}`;
   if (name === "dot") return dotShell(state);
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
   return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
+}
+
+/** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
+function commandOf(name, state) {
+  const line = shellOf(name, state);
+  return line.includes("--descriptor mine.txt") ? `# writes mine.txt here; emu_ref is made by: make -C c_ref\ncat > mine.txt <<'DESCRIPTOR'\n${sealed(state.own)}DESCRIPTOR\n${line}\n` : line;
 }
 
 let now = null;
@@ -112,7 +119,7 @@ function begin() {
     event.preventDefault();
     guarded(() => go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`));
   });
-  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": shellOf, "copy-python": pythonOf, "copy-c": cOf, "copy-row": rowText};
+  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": commandOf, "copy-python": pythonOf, "copy-c": cOf, "copy-row": rowText};
   for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");

@@ -1,5 +1,5 @@
 // block.js: values quantized by two recipes, every step from C's trace, and the first step where they part.
-const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", rotate: "none", signs: "", row: "", flip: "", own: "",
+const BLOCK = {a: "mxfp4_torchao_floor", b: "mxfp4_triton_up", amax: "", from: "fp32", rotate: "none", signs: "", row: "", flip: "", cell: "", step: "", own: "",
   x: "0x40E00000 0x40400000 0x3F800000 0xC0200000 0x3F000000 0x3E800000 0xBFC00000 0x40A00000 " + Array(24).fill("0x00000000").join(" ")};
 const programFacts = program => {
   C.ex_program_facts(program, OUT);
@@ -41,6 +41,7 @@ function traceOf(id, codes, amax, from) {
     checked(C.ex_trace(program, formatOf(from), given, codes.length, limit, cells, open, places));
     const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
     const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
+    const text_ = number => { C.ex_register(program, number, OUT); return recipe.steps.find((_, i) => C.ex_step_out(program, i) === number)?.[0] || (number === facts.x ? "x" : number === facts.maximum ? "tensor maximum" : numbersAt(OUT, 3)[2] ? "constant" : "operand"); };
     const register = number => {
       const items = [];
       for (let i = begin[number]; i < begin[number + 1]; i++) {
@@ -49,11 +50,17 @@ function traceOf(id, codes, amax, from) {
       }
       return {format: nameOf(kinds[number]) || "", items, key: items.map(item => item.value || item.code).join(" ")};
     };
-    const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, ...register(C.ex_step_out(program, i))}));
+    const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, takes: takesOf(program, i).map(from => ({name: text_(from), ...register(from)})), ...register(C.ex_step_out(program, i))}));
     const levels = Array.from({length: facts.levels}, (_, i) => register(C.ex_level_register(program, i)));
     const filled = register(facts.codes), maximum = facts.amax ? register(facts.maximum).items[0] : null;
     return {id, steps, levels, codes: {...filled, items: filled.items.slice(0, codes.length)}, filled, maximum, tail: facts.tail};
   });
+}
+
+/** The registers that a step takes, each once. */
+function takesOf(program, step) {
+  C.ex_step_args(program, step, OUT);
+  return [...new Set(numbersAt(OUT, 4).map(Number).filter(register => register >= 0))];
 }
 
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
@@ -77,8 +84,8 @@ function blockOf(state) {
       (other ? `; ${b.id} has ${shown(other.items[at])} in its step ${other.number} of that name.` : ".")
     : `Every result of a step of ${a.id} is one of ${b.id} too.`);
   const row = state.row ? rowSays(state.row, a, codes, from, amax) : "", rotation = taken.rotation ? rotationSays(state, taken, a, amax) : "";
-  const flips = flipsOf(state, taken, amax, [a, b]);
-  return {flips, codes: taken.rotation?.given || codes, taken: {codes, from}, a, b, parts, differ, sentence, row, rotation};
+  const flips = flipsOf(state, taken, amax, [a, b]), step = stepOf(state, a, b), cell = cellSays(state, taken, a, b);
+  return {flips, step, cell, codes: taken.rotation?.given || codes, taken: {codes, from}, a, b, parts, differ, sentence, row, rotation};
 }
 
 /** Where A and B put each value on the grid of its elements: a ring of A, a dot of B, a bar between them where they differ. */
@@ -104,18 +111,20 @@ function gridFigure({a, b, differ}) {
 
 function drawBlock(state, page) {
   const shown = blockOf(state), element = elementOf(state, shown.codes.length), row = (name, items, marks) => `<tr><th scope="row">${name}</th>${items.map((item, i) =>
-    `<td class="${marks && marks[i] ? "differs" : ""}${i === element ? " chosen" : ""}" data-i="${i}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
+    `<td class="${marks && marks[i] ? "differs" : ""}${i === element || (shown.cell && i === shown.cell.element) ? " chosen" : ""}" data-i="${i}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
   const cells = (codes, id) => codes.map(code => ({code: hex(code, factsOf(formatOf(id)).width), value: valueText(decode(formatOf(id), code))}));
   const given = row("value", cells(shown.codes, state.from)) + (shown.rotation && row("rotated", cells(shown.taken.codes, shown.taken.from)));
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
-    `<li class="${step === shown.parts ? "parts" : ""}"><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
+    `<li class="${step === shown.parts ? "parts" : ""}${step.number === shown.step ? " now" : ""}"${step.number === shown.step ? ' aria-current="step"' : ""}><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
       step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
-  show(page, `<form class="fields">${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
+  show(page, `<form class="fields">${choose("sample", "sample of a real model", [NO_SAMPLE, ...SAMPLES.samples.map(({name}) => name)], {sample: sampleOf(state)?.name || NO_SAMPLE})}${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
-    `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}<div class="wide" tabindex="0"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
-    flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2><div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state));
+    `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}${sampleSays(state)}<div class="wide" id="cells" tabindex="0" role="group" aria-label="values and codes: arrows left and right choose an element, shift with up and down changes it"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +
+    `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element; Shift with arrow up or down goes to its next value.</p>${shown.cell ? `<p id="cell" role="status">${escape_(shown.cell.sentence)}</p>` : ""}` + flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2>${stepper(shown)}<div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state));
   if (held) return; // nothing is clicked meanwhile
   bindOwn(page, state);
   bindFlips(page, shown, state.from);
+  bindCells(page, state, shown.codes);
+  bindSteps(page, shown);
 }

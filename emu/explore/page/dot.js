@@ -262,7 +262,7 @@ function whereTheyPart(a, b) {
 
 /** The command that says the same in a terminal. */
 function dotShell(state) {
-  if (isOwnMachine(state.m1)) return `emu_ref gen dot/${state.m1} --descriptor FILE`;
+  if (isOwnMachine(state.m1)) return `emu_ref gen dot/${state.m1} --descriptor mine.txt`;
   return scratch(() => {
     const machine = machineOf(state.m1), row = rowOf(state, machine), text = stateOfRow(row, machine);
     const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c]].filter(([, value]) => value);

@@ -1,5 +1,6 @@
 // number.js: one number from one format to another.
-const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", own: ""};
+const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", zoom: "10", own: ""};
+const ZOOMS = [2, 3, 5, 10, 20, 40, 80, 256]; // how many values of the format the line shows
 const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
 const targets = () => [...new Set([...own.formats, ...META.formats])].filter(id => policiesOf(id).length);
 const roundings = () => [...new Set([...own.roundings, ...META.roundings])];
@@ -77,22 +78,42 @@ const pixels = (number, low, high, width) => { // where a number is drawn; no di
   return Number(x * 100000n / a) / 100000 * width;
 };
 
-// Up to ten neighbouring values around the number, and for each two where C goes from a quarter, the half and three quarters of the way.
+// As many neighbouring values around the number as the zoom says, and for each two where C goes from a quarter, the half and three quarters of the way.
 function lineOf(state, value) {
-  const grid = gridOf(state.to), rounding = roundingOf(state.round);
+  const grid = gridOf(state.to), rounding = roundingOf(state.round), many = zoomOf(state);
   if (grid.length < 2 || !isFinite_(value)) return null;
   const after = grid.findIndex(item => compare(item.number, dyadic(value)) > 0), at = after < 0 ? grid.length : after;
-  const from = held?.first ?? Math.max(0, Math.min(at - 5, grid.length - 10)), some = grid.slice(from, from + 10);
+  const from = held?.first ?? Math.max(0, Math.min(at - Math.trunc(many / 2), grid.length - many)), some = grid.slice(from, from + many);
   const parts = some.slice(1).map((b, i) => {
     const a = some[i], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
     const probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
     const goes = C.ex_random_bits(rounding) || probes.some(({n}) => n === 0n) ? null : probes.map(number => goesTo(state, rounding, number, a));
     return {a, b, middle, goes};
   });
-  return {from, some, parts};
+  return {from, some, parts, all: grid.length};
 }
 
-function numberLine({shown, value, line}) {
+const zoomOf = ({zoom}) => ZOOMS.find(many => `${many}` === zoom) || refuse(`zoom ${zoom}: write one of ${ZOOMS.join(", ")}, the values that the line shows`);
+/** One zoom step closer (-1) or farther (1); where there is none, the same. */
+function zoomed(state, step) {
+  const at = ZOOMS.indexOf(zoomOf(state)) + step, most = gridOf(state.to).length;
+  return at < 0 || at >= ZOOMS.length || (step > 0 && ZOOMS[at - 1] >= most) ? state.zoom : `${ZOOMS[at]}`;
+}
+function zoomControl(state, {some, all}) {
+  const button = (step, key, text) => `<button type="button" data-zoom="${step}" aria-label="${text} (key ${key})" aria-disabled="${zoomed(state, step) === state.zoom}">${key} ${text}</button>`;
+  return `<div id="zoom" role="group" aria-label="zoom of the number line">${button(-1, "+", "closer")} ${button(1, "-", "farther")} <span class="small">${some.length} of ${all} values shown. The wheel over the line, and the keys + and - while the line or a button here has the focus, zoom too.</span></div>`;
+}
+function zoomBy(step, focus) { const zoom = zoomed(now.state, step); if (zoom !== now.state.zoom) go({zoom}, focus); }
+function bindZoom(page) {
+  page.querySelectorAll("[data-zoom]").forEach(button => button.addEventListener("click", () => guarded(() => zoomBy(Number(button.dataset.zoom), `[data-zoom="${button.dataset.zoom}"]`))));
+  page.querySelector("#line")?.addEventListener("wheel", event => { event.preventDefault(); guarded(() => zoomBy(event.deltaY < 0 ? -1 : 1)); }, {passive: false});
+  for (const [place, focus] of [["#zoom", null], ["#line", "#line"]]) page.querySelector(place)?.addEventListener("keydown", event => {
+    const step = {"+": -1, "=": -1, "-": 1}[event.key];
+    if (step && !event.ctrlKey && !event.metaKey) { event.preventDefault(); guarded(() => zoomBy(step, focus || `[data-zoom="${step}"]`)); }
+  });
+}
+
+function numberLine({shown, value, line}, state) {
   if (!line) return "";
   const {from, some, parts} = line, low = some[0].number, high = some.at(-1).number, x = number => 20 + pixels(number, low, high, 660);
   const colour = i => `var(--bin${(from + i) % 4})`;
@@ -103,13 +124,19 @@ function numberLine({shown, value, line}) {
       `<rect x="${x(middle)}" width="${x(b.number) - x(middle)}" y="30" height="14" fill="${colour(second)}"/>` +
       `<circle cx="${x(middle)}" cy="37" r="4" fill="${colour(tie)}" stroke="var(--ink)"/>`;
   });
-  const ticks = some.map((item, i) => `<line x1="${x(item.number)}" x2="${x(item.number)}" y1="24" y2="50" stroke="var(--ink)"/>` +
-    `<text x="${x(item.number)}" y="${i % 2 ? 80 : 64}" text-anchor="middle">${decimal(item.number).slice(0, 12)}</text>`);
+  const free = [-100, -100]; // of the two lines of letters, where the last ones end: a value is written where it has room
+  const label = item => {
+    const text = decimal(item.number).slice(0, 12), half = 3.4 * text.length + 2, at = x(item.number), row = free.findIndex(end => at - half >= end);
+    if (row < 0) return "";
+    free[row] = at + half;
+    return `<text x="${at}" y="${row ? 80 : 64}" text-anchor="middle">${text}</text>`;
+  };
+  const ticks = some.map(item => `<line x1="${x(item.number)}" x2="${x(item.number)}" y1="24" y2="50" stroke="var(--ink)"/>${label(item)}`);
   const inside = compare(dyadic(value), low) >= 0 && compare(dyadic(value), high) <= 0;
   const mark = inside ? `<path d="M${x(dyadic(value))} 28 l-6 -14 h12 z" fill="var(--accent)"/>` : "";
-  return `<svg id="line" viewBox="0 0 700 90" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${mark}</svg>` +
+  return `<svg id="line" viewBox="0 0 700 90" tabindex="0" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${mark}</svg>` +
     `<p class="small">Drag the number along the line. A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
-    `${inside ? "" : " The number lies outside of this grid."}</p>`;
+    `${inside ? "" : " The number lies outside of this grid."}</p>${zoomControl(state, line)}`;
 }
 const nearer = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };
 function goesTo(state, rounding, {n, e}, lower) { // does C take a number between neighbours to the upper one
@@ -159,7 +186,7 @@ function drawNumber(state, page) {
   show(page, `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
-    `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work)}` +
+    `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work, state)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
       .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
@@ -168,6 +195,7 @@ function drawNumber(state, page) {
       `<tr><th scope="row">${item.to}</th><td>${item.policy}</td><td>${item.code}</td><td>${item.value}</td><td>${item.error}</td><td>${item.formula}</td></tr>`).join("")}</tbody></table></div>` + ownForm(state));
   if (held) return; // nothing is clicked meanwhile
   bindOwn(page, state);
+  bindZoom(page);
   page.querySelectorAll(".bit").forEach(button => button.addEventListener("click", () => {
     go({code: hex(code ^ 1n << BigInt(button.dataset.bit), width)}, `[data-bit="${button.dataset.bit}"]`);
   }));

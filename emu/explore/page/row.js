@@ -115,9 +115,10 @@ function pasted(text) {
 
 /** What a change of a field of Block changes: a pasted row fills the others; another format keeps the values, or their nearest. */
 function changeOfBlock(state, name, value) {
+  if (name === "sample") return changeOfSample(value);
   const row = name === "x" ? rowIn(value) : null;
   if (row) return readRow(row, state);
-  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {})};
+  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: ""} : {})};
   if (name === "from") {
     const {width} = factsOf(formatOf(value));
     changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");
