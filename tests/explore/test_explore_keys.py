@@ -134,8 +134,7 @@ def test_a_fault_of_them_is_noticed(page, tmp_path, what):
     assert LOOKS[what](planted(page, *FAULTS[what]), tmp_path)
 
 
-@pytest.mark.parametrize(("place", "said"), [("number?zoom=7", "zoom 7:"), ("block?cell=32", "element 32:"), ("block?step=99", "step
-99:")])
+@pytest.mark.parametrize(("place", "said"), [("number?zoom=7", "zoom 7:"), ("block?cell=32", "element 32:"), ("block?step=99", "step 99:")])
 def test_a_wrong_place_is_refused(page, tmp_path, place, said):
     assert texts(page, [f"#{place}"], tmp_path)[0]["refused"].startswith(said)
 
