@@ -22,8 +22,8 @@ const press = (selector, key, more = {}) => at(selector).dispatchEvent(
 const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
 const place = name => new URLSearchParams(location.hash.split("?")[1]).get(name);
 """  # fmt: skip
-ZOOM = """const lines = () => document.querySelectorAll("#line > line").length, now = () => [lines(), place("zoom"), text("#zoom
-.small").split(".")[0]];
+ZOOM = """const lines = () => document.querySelectorAll("#line > line").length, now = () => [lines(), place("zoom"),
+    text("#zoom .small").split(".")[0]];
 const button = step => at(`[data-zoom="${step}"]`);
 out.start = now(); button(-1).click(); out.closer = [...now(), document.activeElement.dataset.zoom];
 press("#line", "-"); out.key = now(); press("#zoom", "-"); out.farther = now();
