@@ -17,7 +17,7 @@ from research.pages.charts import Axis, Dots, Mark, draw_dots
 from research.pages.training_forks import forks_section
 from research.pages.uniform_grid_cost import cost_part
 from research.pages.uniform_grid_models import losses_chart, models_part, parts_given, product_rows
-from research.pages.uniform_grid_training import training_duels, training_table
+from research.pages.uniform_grid_training import training_duels
 from research.reproduction import record as study
 from research.train import results as training
 
@@ -44,18 +44,15 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
         leads=[(text, best_lead(found, data), lead(found, data, False), lead(found, data, True)) for data, text in DATA.items()],
         same=same_grid(found["equivalence"]["recipes"]),
         forms=[Ref("instruction", name) for name in FORMS],
-        gains=_gains(found),
         products=product_rows(found["model"]["gemm"], GRIDS),
         **models_part(whole),
         drawn=f"{found['tensors'][0]['elements']:,}",
         verdicts=verdicts(whole),
         given=parts_given(whole),
-        scales=scale_rows(found),
+        scales=[[*row[:2], row[4], row[7]] for row in scale_rows(found)],
         **cost_part(gates, errors),
         forks=forks_section(root),
         duels=training_duels(runs),
-        training=training_table(runs),
-        training_commands=[Code(item["command"]) for item in runs.values()],
         against={"lead": -lead(found, "lognormal_1.0", False), "share": max(row["coherent_share"] for row in found["tensors"])},
     )
     pictures = {"losses": losses_chart(whole), "scales": _scales_chart(found)}
@@ -89,17 +86,6 @@ def same_grid(rows: list[Record]) -> Record:
     same = [row for row in rows if not row["steps"] and not row["scales"] and not row["values"]]
     others = sorted({row["other"] for row in rows} - {row["other"] for row in same})
     return {"equal": len(same), "pairs": len(rows), "others": [Code(name) for name in others]}
-
-
-def _gains(found: Record) -> list[list[str]]:
-    rows = []
-    for data, text in DATA.items():
-        for turned in (False, True):
-            low, high = (tensor_of(found, data, recipe, turned) for recipe in GRIDS)
-            figures = [f"{low['sqnr_db']:.2f}", f"{high['sqnr_db']:.2f}", f"{high['sqnr_db'] - low['sqnr_db']:+.2f}"]
-            others = [f"{item[key]:.4f}" for key in ("alpha", "bucket_ratio") for item in (low, high)]
-            rows.append([text, "yes" if turned else "no", *figures, *others])
-    return rows
 
 
 def verdicts(whole: Record) -> list[tuple[str, str, float]]:

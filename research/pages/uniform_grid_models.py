@@ -45,16 +45,18 @@ DEPLOYED: Final = {  # both operands in 4 bits: what a deployment may do
 def models_part(record: Record) -> Record:
     """Return what the template shows of the record of whole models."""
     shown = [(model, *choice) for model in TITLES for choice in CHOICES if known(record, model, *choice)]
+    ways = deployed(record)
     return {
         "best_rows": [_best_row(record, *key) for key in shown],
         "like_rows": [_like_row(record, *key) for key in shown],
         "other_rows": _others(record),
+        "other_models": list(TITLES.values()),
         "why_rows": _why(record),
         "seen_rows": _seen(record.get("weights", [])),
-        "chain_rows": _chains(record.get("chain", [])),
         "part_rows": _parts(record),
-        "worse": [f"{row[0]} {float(row[3].split()[0]):.2f} ({row[-1]})" for row in _parts(record) if float(row[3].split()[0]) > 1],
-        "deployed": deployed(record),
+        "worse": [f"{row[0]} {float(row[1].split()[0]):.2f} ({row[-1]})" for row in _parts(record) if float(row[1].split()[0]) > 1],
+        "deployed": ways,
+        **deployed_table(ways),
         "pair_rows": _pairs(record),
         "run": len(record["lines"]),
         "not_run": [
@@ -110,26 +112,25 @@ def _best_row(record: Record, model: str, operands: str, treatment: str) -> list
 
 def _like_row(record: Record, model: str, operands: str, treatment: str) -> list[str]:
     ways = [replace(way, treatment=treatment) for way in WAYS]
-    means = [f"{losses(record, model, operands, way).mean():.4f}" for way in ways]
+    loss = f"{losses(record, model, operands, ways[0]).mean():.4f}"
     given, turned = (
         ratio(losses(record, model, operands, one), losses(record, model, operands, other))
         for one, other in ((ways[2], ways[0]), (ways[3], ways[1]))
     )
-    return [title_of(model, operands, treatment), FIGURES[model], *means, words(given)[0], *words(turned)[:2], verdict(turned)]
+    return [title_of(model, operands, treatment), FIGURES[model], loss, words(given)[0], *words(turned)[:2], verdict(turned)]
 
 
 def _others(record: Record) -> list[list[Any]]:
-    """Return W4A4 under every recipe that was run, against E2M1 with binary32 scales, the smallest loss first, model by model."""
-    found: list[list[Any]] = []
-    for model in TITLES:
-        base, rows = losses(record, model, "wa", RAW_E2M1), []
-        for way in [Way(name, turned) for name in (*GRIDS, *DECIDING, *OTHERS) for turned in (False, True)]:
-            side = losses(record, model, "wa", way)
-            if len(base) and len(side) and way != RAW_E2M1:
-                row = [TITLES[model], Code(way.recipe), "yes" if way.rotated else "no", f"{side.mean():.4f}", *words(ratio(side, base))]
-                rows.append((float(side.mean()), row))
-        found += [row for _, row in sorted(rows, key=lambda item: item[0])]
-    return found
+    """Return W4A4 under every recipe that was run, against E2M1 with binary32 scales, model beside model; the smallest loss first."""
+    bases = {model: losses(record, model, "wa", RAW_E2M1) for model in TITLES}
+    found = []
+    for way in [Way(name, turned) for name in (*GRIDS, *DECIDING, *OTHERS) for turned in (False, True)]:
+        sides = {model: losses(record, model, "wa", way) for model in TITLES}
+        ratios = {model: ratio(side, bases[model]) for model, side in sides.items() if len(side) and len(bases[model])}
+        if ratios and way != RAW_E2M1:
+            cells = [words(ratios[model])[0] if model in ratios else "" for model in TITLES]
+            found.append((next(iter(ratios.values())).value, [Code(way.recipe), "yes" if way.rotated else "no", *cells]))
+    return [row for _, row in sorted(found, key=lambda item: item[0])]
 
 
 def _why(record: Record) -> list[list[str]]:
@@ -165,15 +166,6 @@ def in_db(leads: list[float]) -> str:
     return f"{found.mean:+.2f}" + ("" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]")
 
 
-def _chains(rows: list[Record]) -> list[list[str]]:
-    texts = {False: "linear layers only", True: "with a residual path"}
-    return [
-        [texts[row["residual"]], "E2M1" if row["recipe"] == E2M1 else "E1M2", "no" if row["signs"] is None else "yes",
-         f"{row['gain']:.3f}", f"{row['cosine']:.3f}"]
-        for row in rows
-    ]  # fmt: skip
-
-
 def _parts(record: Record) -> list[list[str]]:
     rows = []
     for model, parts in MODELS.items():
@@ -181,7 +173,8 @@ def _parts(record: Record) -> list[list[str]]:
             low, high = replace(RAW_E2M1, only=part), replace(TURNED_E1M2, only=part)
             sides = [losses(record, model, "wa", way) for way in (low, high)]
             if all(len(side) for side in sides):
-                rows.append([f"{TITLES[model]}: {part}", *compared(record, model, "wa", high, low), verdict(ratio(sides[1], sides[0]))])
+                found = ratio(sides[1], sides[0])
+                rows.append([f"{TITLES[model]}: {part}", *words(found), verdict(found)])
     return rows
 
 
@@ -198,6 +191,20 @@ def deployed(record: Record) -> list[list[str]]:
                 order = ("less" if found.value < 1 else "more") if settled else "open"
                 rows.append([TITLES[model], text, f"{side.mean():.4f}", *words(found), str(len(side)) if way.rotated else "", order])
     return rows
+
+
+def deployed_table(rows: list[list[str]]) -> Record:
+    """Return the rows of deployed, models beside each other: head behind the way, rows, columns of numbers."""
+    models = list(dict.fromkeys(row[0] for row in rows))
+    cells = {(row[0], row[1]): [row[3], row[4], row[-1]] for row in rows}
+    return {
+        "deployed_head": [text for model in models for text in (model, "null", "against E2M1")],
+        "deployed_rows": [
+            [way, *(cell for model in models for cell in cells.get((model, way), [""] * 3))]
+            for way in dict.fromkeys(row[1] for row in rows)
+        ],
+        "deployed_numbers": [place for place in range(1, 3 * len(models)) if place % 3],
+    }
 
 
 def parts_given(record: Record) -> dict[str, list[str]]:
@@ -218,8 +225,7 @@ def _pairs(record: Record) -> list[list[str]]:
             found = ratio(sides[3], sides[0])
             people = [losses(record, name, operands, way, "people").mean() for way in (RAW_E2M1, TURNED_E1M2)]
             cells = [f"{value:.3f}" for value in (results.mean(plain["people"]), *people)]
-            means = [f"{side.mean():.4f}" for side in sides]
-            rows.append([f"{title}, {OPERANDS[operands]}", *means, *words(found), verdict(found), *cells])
+            rows.append([f"{title}, {OPERANDS[operands]}", *words(found), verdict(found), *cells])
     return rows
 
 
