@@ -54,7 +54,7 @@ def isa_pages(root: Path) -> dict[str, str]:
         "isa_proposal",
         Links("reference/"),
         TEMPLATES,
-        best_rows=[[*row[:6], row[-1]] for row in best["best_rows"]],
+        best_rows=[[*row[:4], row[-1]] for row in best["best_rows"]],
         models_command=best["models_command"],
         verdicts=verdicts(whole),
         leads=[(text, best_lead(found, data)) for data, text in DATA.items()],
