@@ -645,6 +645,35 @@ int32_t emu_split_words(const uint64_t *words, const uint8_t *positions, int32_t
 int32_t emu_calculate_array(int32_t operation, const emu_format *format, const emu_format *to, const emu_rounding *rounding,
                             int32_t variant, const uint64_t *a, const uint64_t *b, const uint64_t *c, size_t count, uint64_t *result);
 
+/* Operations on numbers, as IEEE P3109's draft defines them (interim report 4.0, 4.10 to 4.16, 5.5): the exact result, projected once. From
+ * CONVERT to SCALED_MULTIPLY: a code of `to`, by rounding, which draws nothing, and policy. COMPARE and IS: 1 or 0, a byte each; a comparison
+ * with NaN is 0. NEXT: a code of the operand's format, which has NaN and at most 8 bits; NaN beyond the last number. to, rounding and policy
+ * may be NULL for these. Operands of SCALED: scale, number, scale, number. Zero has no sign: -0 is read as 0, what rounds to zero is +0, and
+ * the reciprocal of zero is NaN.
+ * EMU_ERROR_FORMAT: no float; more than 57 fraction bits; a scale and its number of more than 64 bits of significand together.
+ * EMU_ERROR_PROGRAM: no such operation.
+ * open: a byte per element: 0 the code stands, 1 it is open, 2 it is refused. EMU_ERROR_OPEN: an operand is a code that nobody knows; elements
+ * before it have been written. */
+enum {
+    EMU_DO_CONVERT = 0, EMU_DO_NEGATE = 1, EMU_DO_ABS = 2, EMU_DO_RECIP = 3, EMU_DO_ADD = 4, EMU_DO_SUBTRACT = 5, EMU_DO_MULTIPLY = 6,
+    EMU_DO_FMA = 7, EMU_DO_FAA = 8, EMU_DO_MINIMUM = 9, EMU_DO_MAXIMUM = 10, EMU_DO_MINIMUM_NUMBER = 11, EMU_DO_MAXIMUM_NUMBER = 12,
+    EMU_DO_MINIMUM_MAGNITUDE = 13, EMU_DO_MAXIMUM_MAGNITUDE = 14, EMU_DO_MINIMUM_MAGNITUDE_NUMBER = 15,
+    EMU_DO_MAXIMUM_MAGNITUDE_NUMBER = 16, EMU_DO_MINIMUM_FINITE = 17, EMU_DO_MAXIMUM_FINITE = 18, EMU_DO_SCALED_ADD = 19,
+    EMU_DO_SCALED_SUBTRACT = 20, EMU_DO_SCALED_MULTIPLY = 21, EMU_DO_COMPARE_LESS = 22, EMU_DO_COMPARE_LESS_EQUAL = 23,
+    EMU_DO_COMPARE_EQUAL = 24, EMU_DO_COMPARE_GREATER = 25, EMU_DO_COMPARE_GREATER_EQUAL = 26, EMU_DO_IS_ZERO = 27, EMU_DO_IS_ONE = 28,
+    EMU_DO_IS_NAN = 29, EMU_DO_IS_INFINITE = 30, EMU_DO_IS_FINITE = 31, EMU_DO_IS_SIGN_MINUS = 32, EMU_DO_IS_NORMAL = 33,
+    EMU_DO_IS_SUBNORMAL = 34, EMU_DO_NEXT_GREATER_THAN = 35, EMU_DO_NEXT_LESS_THAN = 36
+};
+enum { EMU_MAX_OPERANDS = 4 };
+
+typedef struct emu_operand_codes {
+    const emu_format *format;
+    const void *codes; /* as emu_code_bytes says */
+} emu_operand_codes;
+
+int32_t emu_operate_array(int32_t operation, const emu_operand_codes *operands, const emu_format *to, const emu_rounding *rounding,
+                          const emu_policy *policy, size_t count, void *result, uint8_t *open);
+
 /* transform: codes of `source` -> codes of transform->result, each group of `size` along the rows; x and y have one shape, columns a
  * multiple of size. signs: four words instead of the transform's own, or NULL. */
 int32_t emu_check_transform(const emu_transform *transform);

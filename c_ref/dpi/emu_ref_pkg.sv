@@ -158,6 +158,44 @@ package emu_ref_pkg;
   localparam int EMU_START_C = 2;
   localparam int EMU_RAISED_INVALID = 1;
   localparam int EMU_RAISED_OVERFLOW = 2;
+  localparam int EMU_DO_CONVERT = 0;
+  localparam int EMU_DO_NEGATE = 1;
+  localparam int EMU_DO_ABS = 2;
+  localparam int EMU_DO_RECIP = 3;
+  localparam int EMU_DO_ADD = 4;
+  localparam int EMU_DO_SUBTRACT = 5;
+  localparam int EMU_DO_MULTIPLY = 6;
+  localparam int EMU_DO_FMA = 7;
+  localparam int EMU_DO_FAA = 8;
+  localparam int EMU_DO_MINIMUM = 9;
+  localparam int EMU_DO_MAXIMUM = 10;
+  localparam int EMU_DO_MINIMUM_NUMBER = 11;
+  localparam int EMU_DO_MAXIMUM_NUMBER = 12;
+  localparam int EMU_DO_MINIMUM_MAGNITUDE = 13;
+  localparam int EMU_DO_MAXIMUM_MAGNITUDE = 14;
+  localparam int EMU_DO_MINIMUM_MAGNITUDE_NUMBER = 15;
+  localparam int EMU_DO_MAXIMUM_MAGNITUDE_NUMBER = 16;
+  localparam int EMU_DO_MINIMUM_FINITE = 17;
+  localparam int EMU_DO_MAXIMUM_FINITE = 18;
+  localparam int EMU_DO_SCALED_ADD = 19;
+  localparam int EMU_DO_SCALED_SUBTRACT = 20;
+  localparam int EMU_DO_SCALED_MULTIPLY = 21;
+  localparam int EMU_DO_COMPARE_LESS = 22;
+  localparam int EMU_DO_COMPARE_LESS_EQUAL = 23;
+  localparam int EMU_DO_COMPARE_EQUAL = 24;
+  localparam int EMU_DO_COMPARE_GREATER = 25;
+  localparam int EMU_DO_COMPARE_GREATER_EQUAL = 26;
+  localparam int EMU_DO_IS_ZERO = 27;
+  localparam int EMU_DO_IS_ONE = 28;
+  localparam int EMU_DO_IS_NAN = 29;
+  localparam int EMU_DO_IS_INFINITE = 30;
+  localparam int EMU_DO_IS_FINITE = 31;
+  localparam int EMU_DO_IS_SIGN_MINUS = 32;
+  localparam int EMU_DO_IS_NORMAL = 33;
+  localparam int EMU_DO_IS_SUBNORMAL = 34;
+  localparam int EMU_DO_NEXT_GREATER_THAN = 35;
+  localparam int EMU_DO_NEXT_LESS_THAN = 36;
+  localparam int EMU_MAX_OPERANDS = 4;
   localparam int EMU_MAX_DESCRIPTOR = 1048576;
   localparam int EMU_DPI_ERROR_HANDLE = 64;
   localparam int EMU_DPI_ERROR_FILE = 65;
@@ -260,6 +298,7 @@ package emu_ref_pkg;
   //   emu_convert_array
   //   emu_split_words
   //   emu_calculate_array
+  //   emu_operate_array
   //   emu_transform_matrix
   //   emu_count_workspace
   //   emu_quantize

@@ -203,6 +203,10 @@ int32_t emu_encode(const emu_grid *grid, const emu_value *value, uint64_t *code)
 void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, uint64_t code,
                  uint32_t random, uint64_t *converted, uint8_t *open);
 
+/* convert.c: a value -> code, by a rounding that draws nothing. */
+void emu_project(const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, const emu_value *value,
+                 uint64_t *converted, uint8_t *open);
+
 #include "convert/decode.h"
 #include "number/order.h"
 #include "convert/overflow.h"

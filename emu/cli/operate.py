@@ -25,7 +25,7 @@ from emu.spec.operations import OPERATIONS
 @click.option("--to", default=None, help="Format of a number that comes out (default: that of the operands).")
 @click.option("--rounding", default="rne", show_default=True, help="Rounding mode; one that draws nothing.")
 @click.option("--policy", default="p3109_sat_none", show_default=True, help="Special-value policy; for fp32, fp16, bf16: ieee.")
-@click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
+@click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref or auto.")
 @common_options
 def operate_command(name: str, values: tuple[str, ...], formats: str, to: str | None, **how: str) -> None:
     """Operate on VALUES as IEEE P3109's draft defines it: add, fma, recip, minimum, compare_less, is_zero, next_greater_than, ...

@@ -108,7 +108,12 @@ def run_operate(
     name: str, codes: Sequence[Codes], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy, engine: str
 ) -> NDArray[Any]:
     """Operate on codes of one shape with an engine; codes or truth values. Raises: as the engines."""
-    if choose("operate", engine, name, formats, to, rounding) == "numpy":
+    chosen = choose("operate", engine, name, formats, to, rounding)
+    if chosen == "c_ref":
+        from emu.engines.c_ref.operate import operate as operate_c
+
+        return operate_c(name, codes, formats, to, rounding, policy)
+    if chosen == "numpy":
         from emu.engines.numpy.environment import check_environment
         from emu.engines.numpy.operations import operate
 

@@ -73,6 +73,14 @@ def _c_ref(*_: Any) -> bool:
     return _has("emu.engines.c_ref.convert")
 
 
+def _c_ref_operate(name: str, formats: Sequence[Format], to: Format, _rounding: Rounding) -> bool:
+    if not _c_ref():
+        return False
+    from emu.engines.c_ref.operate import can_operate
+
+    return can_operate(name, formats, to)
+
+
 def _c_ref_program(program: Program) -> bool:
     return _c_ref() and lacking(program, "c_ref") is None and decodes_beyond(program) is None
 
@@ -187,6 +195,7 @@ TABLE = (
     Capability("dequantize", "c_ref", lambda recipe, profile: _c_ref_program(dequantize_program(recipe, profile))),
     Capability("operate", "numpy", _numpy_operate),
     Capability("operate", "exact", _always),
+    Capability("operate", "c_ref", _c_ref_operate),
     Capability("transform", "native", _native_transform),
     Capability("transform", "numpy", _numpy_transform),
     Capability("transform", "exact", _always),

@@ -43,7 +43,7 @@ def test_formats_for_each_and_options(capsys):
     assert json_of(capsys, "operate", "add", "49152", "49152", "--formats", F8, "--policy", "p3109_sat_finite")["result"]["code"] == "0x7E"
 
 
-@pytest.mark.parametrize("engine", ["exact", "numpy"])
+@pytest.mark.parametrize("engine", ["exact", "numpy", "c_ref"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_the_library_s(capsys, name, engine):
     """Codes of both signs, the largest number and an infinity, in each place."""

@@ -22,14 +22,12 @@ static void convert_negative(const emu_grid *destination, const emu_rounding *ro
         *converted = 0;
 }
 
-static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
-                           uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
+/* source: of the value; NULL: of none. */
+static inline void convert_value(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
+                                 emu_value value, uint32_t random, uint64_t *converted, uint8_t *open)
 {
-    emu_value value;
     emu_rounded rounded;
-    int32_t sign;
-    emu_decode(source, code, &value);
-    sign = destination->is_signed ? value.sign : 0;
+    int32_t sign = destination->is_signed ? value.sign : 0, bits;
     if (value.value_class == EMU_OPEN) {
         *converted = 0;
         *open = EMU_CODE_OPEN;
@@ -42,9 +40,24 @@ static inline void convert(const emu_grid *source, const emu_grid *destination, 
     } else if (value.value_class == EMU_INFINITE) {
         emu_overflow_infinite(destination, policy, sign, converted, open);
     } else {
-        emu_round_bits(destination, rounding, &value, emu_significand_bits(source, &value), random, &rounded);
+        bits = source ? emu_significand_bits(source, &value) : emu_bit_length(value.significand);
+        emu_round_bits(destination, rounding, &value, bits, random, &rounded);
         emu_overflow(destination, rounding, policy, sign, &rounded, converted, open);
     }
+}
+
+static inline void convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy,
+                           uint64_t code, uint32_t random, uint64_t *converted, uint8_t *open)
+{
+    emu_value value;
+    emu_decode(source, code, &value);
+    convert_value(source, destination, rounding, policy, value, random, converted, open);
+}
+
+void emu_project(const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, const emu_value *value,
+                 uint64_t *converted, uint8_t *open)
+{
+    convert_value(NULL, destination, rounding, policy, *value, 0, converted, open);
 }
 
 void emu_convert(const emu_grid *source, const emu_grid *destination, const emu_rounding *rounding, const emu_policy *policy, uint64_t code,

@@ -94,6 +94,44 @@ class _Lib:
     EMU_OP_LOG2: Final[int]
     EMU_OP_NEAREST: Final[int]
     EMU_OP_WRAP: Final[int]
+    EMU_DO_CONVERT: Final[int]
+    EMU_DO_NEGATE: Final[int]
+    EMU_DO_ABS: Final[int]
+    EMU_DO_RECIP: Final[int]
+    EMU_DO_ADD: Final[int]
+    EMU_DO_SUBTRACT: Final[int]
+    EMU_DO_MULTIPLY: Final[int]
+    EMU_DO_FMA: Final[int]
+    EMU_DO_FAA: Final[int]
+    EMU_DO_MINIMUM: Final[int]
+    EMU_DO_MAXIMUM: Final[int]
+    EMU_DO_MINIMUM_NUMBER: Final[int]
+    EMU_DO_MAXIMUM_NUMBER: Final[int]
+    EMU_DO_MINIMUM_MAGNITUDE: Final[int]
+    EMU_DO_MAXIMUM_MAGNITUDE: Final[int]
+    EMU_DO_MINIMUM_MAGNITUDE_NUMBER: Final[int]
+    EMU_DO_MAXIMUM_MAGNITUDE_NUMBER: Final[int]
+    EMU_DO_MINIMUM_FINITE: Final[int]
+    EMU_DO_MAXIMUM_FINITE: Final[int]
+    EMU_DO_SCALED_ADD: Final[int]
+    EMU_DO_SCALED_SUBTRACT: Final[int]
+    EMU_DO_SCALED_MULTIPLY: Final[int]
+    EMU_DO_COMPARE_LESS: Final[int]
+    EMU_DO_COMPARE_LESS_EQUAL: Final[int]
+    EMU_DO_COMPARE_EQUAL: Final[int]
+    EMU_DO_COMPARE_GREATER: Final[int]
+    EMU_DO_COMPARE_GREATER_EQUAL: Final[int]
+    EMU_DO_IS_ZERO: Final[int]
+    EMU_DO_IS_ONE: Final[int]
+    EMU_DO_IS_NAN: Final[int]
+    EMU_DO_IS_INFINITE: Final[int]
+    EMU_DO_IS_FINITE: Final[int]
+    EMU_DO_IS_SIGN_MINUS: Final[int]
+    EMU_DO_IS_NORMAL: Final[int]
+    EMU_DO_IS_SUBNORMAL: Final[int]
+    EMU_DO_NEXT_GREATER_THAN: Final[int]
+    EMU_DO_NEXT_LESS_THAN: Final[int]
+    EMU_MAX_OPERANDS: Final[int]
     EMU_TEST_NAN: Final[int]
     EMU_TEST_INF: Final[int]
     EMU_TEST_ZERO: Final[int]
@@ -232,6 +270,9 @@ class _Lib:
     def emu_split_words(self, words: Any, positions: Any, lanes: int, random_bits: int, count: int, random: Any, /) -> int: ...
     def emu_calculate_array(
         self, operation: int, fmt: Any, to: Any, rounding: Any, variant: int, a: Any, b: Any, c: Any, count: int, result: Any, /
+    ) -> int: ...
+    def emu_operate_array(
+        self, operation: int, operands: Any, to: Any, rounding: Any, policy: Any, count: int, result: Any, opened: Any, /
     ) -> int: ...
     def emu_check_transform(self, transform: Any, /) -> int: ...
     def emu_check_layout(self, layout: Any, /) -> int: ...

@@ -50,12 +50,16 @@ def drawn(name: str, rng: np.random.Generator, count: int) -> np.ndarray:
     return found.astype(np.uint8 if bits <= 8 else np.uint16 if bits == 16 else np.uint32)
 
 
-def agree(name: str, codes: list[Any], formats: tuple[str, ...], **how: Any) -> None:
-    """Both engines give the same codes or truth values."""
-    found = [emu.operate(name, *codes, formats=list(formats), engine=engine, **how) for engine in ("exact", "numpy")]
-    assert found[0].dtype == found[1].dtype
-    where = np.flatnonzero(found[0].reshape(-1) != found[1].reshape(-1))
-    assert not where.size, (name, formats, how, where[0], [np.ravel(part)[where[0]] for part in (*codes, *found)])
+ENGINES = ("exact", "numpy", "c_ref")
+
+
+def agree(name: str, codes: list[Any], formats: tuple[str, ...], engines: tuple[str, ...] = ENGINES, **how: Any) -> None:
+    """The engines give the same codes or truth values."""
+    first, *others = (emu.operate(name, *codes, formats=list(formats), engine=engine, **how) for engine in engines)
+    for engine, found in zip(engines[1:], others, strict=True):
+        assert found.dtype == first.dtype and found.shape == first.shape
+        where = np.flatnonzero(found.reshape(-1) != first.reshape(-1))
+        assert not where.size, (name, engine, formats, how, where[0], [np.ravel(part)[where[0]] for part in (*codes, first, found)])
 
 
 def case(name: str, formats: tuple[str, ...], to: str | None, count: int) -> None:
@@ -103,6 +107,22 @@ def test_every_code_of_every_format(k: int) -> None:
             agree(name, [np.arange(1 << k, dtype=np.uint8)], (fmt,), **how)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("start", range(6))
+def test_every_pair_of_codes_of_up_to_five_bits(start: int) -> None:
+    """What takes two operands, on all codes of all pairs of formats of at most 5 bits: C beside NumPy, exact on one operation a pair."""
+    small = [name for name in EVERY if int(name[6]) <= 5]
+    binary = [name for name, operation in OPERATIONS.items() if operation.operands == 2]
+    for number, (one, other) in enumerate(itertools.product(small, small)):
+        if number % 6 != start:
+            continue
+        codes = [np.ascontiguousarray(part) for part in np.meshgrid(*(np.arange(1 << int(fmt[6]), dtype=np.uint8) for fmt in (one, other)))]
+        for place, name in enumerate(binary):
+            how = {"to": EVERY[(number + 7 * place) % 120], "rounding": MODES[(number + place) % 6]}
+            engines = ENGINES if place == number // 6 % len(binary) else ENGINES[1:]
+            agree(name, codes, (one, other), engines, **(how if OPERATIONS[name].gives == "number" else {}))
+
+
 def test_saturation_and_direction_of_a_sum() -> None:
     """Every mode and policy where sums pass the maximum, cancel, or fall below zero of a format without sign."""
     rng = np.random.default_rng(11)
@@ -115,7 +135,7 @@ def test_saturation_and_direction_of_a_sum() -> None:
 def test_sums_of_three_are_rounded_once() -> None:
     """2^24 + 1 + 2^-30: the last term turns the tie; so does its negative, and a cancelled first pair leaves it alone."""
     big, one, tiny = np.float32(2**24), np.float32(1), np.float32(2**-30)
-    for engine in ("exact", "numpy"):
+    for engine in ENGINES:
         for terms, wanted in (((big, one, tiny), 2**24 + 2), ((big, one, -tiny), 2**24), ((big, tiny, -big), 2**-30)):
             for order in itertools.permutations(terms):
                 code = emu.operate("faa", *order, to="fp32", policy="ieee", engine=engine)
@@ -152,14 +172,16 @@ def test_what_is_refused(arguments: tuple[Any, ...], how: dict[str, Any], error:
 
 def test_formats_without_zero() -> None:
     """Their least number is a normal one; with a sign, the neighbour of the least positive number is the least negative one."""
-    for engine in ("exact", "numpy"):
+    for engine in ENGINES:
         assert emu.operate("is_normal", np.arange(3, dtype=np.uint8), formats="e6m2", engine=engine).all()
         assert not emu.operate("is_subnormal", np.arange(256, dtype=np.uint8), formats="e6m2", engine=engine).any()
     facts = {"class": "float", "signed": "yes", "exp_bits": 3, "frac_bits": 1, "bias": 3, "subnormals": "no", "neg_zero": "no"}
     frame = {"kind": "format", "id": "both", "title": "drawn", "status": "proposed", "expect": (), "open": (), "sources": ()}
     both = Format.model_validate({**frame, "facts": {**facts, "inf": "none", "nan": ("0x0F", "0x1F")}})
     stairs = [0x00, 0x10, 0x11]  # the least numbers of both signs, and one below
-    assert emu.operate("next_less_than", np.array(stairs[:2], np.uint8), formats=both).tolist() == stairs[1:]
-    assert emu.operate("next_greater_than", np.array(stairs[:0:-1], np.uint8), formats=both).tolist() == stairs[1::-1]
+    for engine in ("exact", "c_ref"):
+        below = emu.operate("next_less_than", np.array(stairs[:2], np.uint8), formats=both, engine=engine)
+        above = emu.operate("next_greater_than", np.array(stairs[:0:-1], np.uint8), formats=both, engine=engine)
+        assert below.tolist() == stairs[1:] and above.tolist() == stairs[1::-1]
     with pytest.raises(EngineError, match="numpy cannot operate this"):
         emu.operate("next_less_than", 0, formats=both, engine="numpy")
