@@ -42,13 +42,14 @@ _CHILD: Final = "import sys; sys.path.append({root!r}); from research.everything
 class Step:
     """A command. words: after `python -m research`.   minutes: about what it takes on one idle core.
 
-    last: waits for all steps of its part that stand before it.
+    last: waits for all steps of its part that stand before it.   shared: takes --cluster.
     """
 
     part: str
     words: tuple[str, ...]
     minutes: float
     last: bool = False
+    shared: bool = False
 
     @property
     def text(self) -> str:
@@ -65,9 +66,9 @@ def steps(out: Path) -> list[Step]:
     record = {part: str(out / name) for part, name in RECORDS.items()}
     runs = str(out / "runs")
     found = [
-        Step("models", ("models", "run", "--record", record["models"]), 40),
-        Step("forks", ("forks", "run", "--out", runs, "--record", record["forks"]), 20),
-        Step("gradients", ("gradients", "run", "--record", record["gradients"]), 11),
+        Step("models", ("models", "run", "--record", record["models"]), 40, shared=True),
+        Step("forks", ("forks", "run", "--out", runs, "--record", record["forks"]), 20, shared=True),
+        Step("gradients", ("gradients", "run", "--record", record["gradients"]), 11, shared=True),
         Step("shrinkage", (*CAPTURED, "--out", str(out / "captured")), 0.3),
         Step("datapath", ("datapath", "--out", record["datapath"], "--force"), 1),
         Step("cost", ("cost", "--out", record["cost"], "--force"), 1),
@@ -75,7 +76,7 @@ def steps(out: Path) -> list[Step]:
     ]
     for name in TRAINED:
         head = ("train", "--config", name, "--out", runs)
-        found += [Step("train", (*head, "--only", model), MINUTES.get(model, 5)) for model in load(name).models]
+        found += [Step("train", (*head, "--only", model), MINUTES.get(model, 5), shared=True) for model in load(name).models]
     found += [
         Step("train", ("train", "--config", name, "--out", runs, "--collect", "--record", record["train"]), 0.1, last=True)
         for name in TRAINED
@@ -100,10 +101,11 @@ def short_steps(out: Path) -> list[Step]:
     ]
 
 
-def run(found: Sequence[Step], out: Path, jobs: int, end: float, say: Callable[[str], None]) -> list[Step]:
+def run(found: Sequence[Step], out: Path, jobs: int, end: float, say: Callable[[str], None], cluster: str | None = None) -> list[Step]:
     """Run the steps that have no stamp, and return those that failed. end: time.monotonic() at which what runs is stopped.
 
-    jobs: processes; records do not depend on it.   say: takes a line for the user. A stop or a kill of this process ends what it started.
+    jobs: processes.   cluster: workers for the steps that can be shared; records depend on neither.
+    say: takes a line for the user. A stop or a kill of this process ends what it started.
     """
     (out / "done").mkdir(parents=True, exist_ok=True)
     waiting = [step for step in found if not step.stamp(out).is_file()]
@@ -113,7 +115,7 @@ def run(found: Sequence[Step], out: Path, jobs: int, end: float, say: Callable[[
         while (waiting or running) and time.monotonic() < end:
             for step in _ready(waiting, [*running, *failed])[: jobs - len(running)]:
                 waiting.remove(step)
-                running[step] = _started(step, out)
+                running[step] = _started(step, out, cluster)
                 say(f"begun: {step.text}")
             if not running:
                 break  # what is left waits for a step that failed
@@ -140,8 +142,9 @@ def _ready(waiting: Sequence[Step], others: Sequence[Step]) -> list[Step]:
     ]
 
 
-def _started(step: Step, out: Path) -> subprocess.Popen[bytes]:
-    code = _CHILD.format(root=str(ROOT), stamp=str(step.stamp(out)), words=step.words)
+def _started(step: Step, out: Path, cluster: str | None) -> subprocess.Popen[bytes]:
+    words = (*step.words, "--cluster", cluster) if step.shared and cluster else step.words
+    code = _CHILD.format(root=str(ROOT), stamp=str(step.stamp(out)), words=words)
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return subprocess.Popen([sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, env={**os.environ, **one})
 

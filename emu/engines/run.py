@@ -33,9 +33,7 @@ def run_convert(
     if jobs > 1:
         flat, cuts = codes.reshape(-1), parts.of_elements(codes.size, random, rounding, jobs)
         found = parts.array_in_threads(
-            lambda part, place: _convert(
-                chosen, flat[part], source, fmt, rounding, policy, parts.words_of(random, rounding, part), place
-            ),
+            lambda part, place: _convert(chosen, flat[part], source, fmt, rounding, policy, parts.words_of(random, rounding, part), place),
             cuts,
             jobs,
             _room_like(flat, flat.shape, fmt),

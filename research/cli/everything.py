@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, settings_of
 from research import everything
 
 HEADER = ("part", "step", "state", "minutes", "of one core")
@@ -21,8 +21,9 @@ FAILED = 1
 @click.option("--out", default=Path("runs/all"), show_default=True, metavar="DIR", type=click.Path(path_type=Path), help="Folder of all.")
 @click.option("--minutes", type=click.FloatRange(0), help="Stop after so many minutes; 0: only say what is left.")
 @click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(1, 64), help="Processes; records do not depend on it.")
+@cluster_option
 @common_options
-def command(only: tuple[str, ...], short: bool, out: Path, minutes: float | None, jobs: int) -> int:
+def command(only: tuple[str, ...], short: bool, out: Path, minutes: float | None, jobs: int, cluster: str | None) -> int:
     """Make the records of evidence again, from nothing, and compare them with those of docs/evidence.
 
     What is stopped or killed goes on with the same bits when the command is given again. Copy a record to docs/evidence to take it over.
@@ -35,7 +36,7 @@ def command(only: tuple[str, ...], short: bool, out: Path, minutes: float | None
             everything.run(steps, Path(folder), jobs, end, note)
             return _print(steps, Path(folder))
     steps = [step for step in everything.steps(out) if not only or step.part in only]
-    everything.run(steps, out, jobs, end, note)
+    everything.run(steps, out, jobs, end, note, cluster)
     code = _print(steps, out)
     for part in dict.fromkeys(step.part for step in steps):
         if all(step.stamp(out).is_file() for step in steps if step.part == part):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emu.base.errors import ToolError
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, settings_of
 from research.cli.kept_record import judge
 
 RECORD = Path("docs/evidence/forks.json")
@@ -22,8 +22,9 @@ RECORD = Path("docs/evidence/forks.json")
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes; results do not depend on it.")
 @click.option("--collect", is_flag=True, help="Run nothing: take the forks that are finished.")
 @click.option("--record", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="The record: written, shown or checked.")
+@cluster_option
 @common_options
-def command(action: str, name: str, short: bool, out: Path, jobs: int, collect: bool, record: Path | None) -> int:
+def command(action: str, name: str, short: bool, out: Path, jobs: int, collect: bool, record: Path | None, cluster: str | None) -> int:
     """Continue BF16 runs for some steps under each training recipe, and compare what that costs: run, show or check.
 
     run: what has no result yet; a killed run goes on with the same bits. show: the comparisons of a record. check: does it fit the spec?
@@ -36,13 +37,13 @@ def command(action: str, name: str, short: bool, out: Path, jobs: int, collect: 
 
     with restored():
         add_ablations()
-        code = _answer(action, "forks_short" if short else name, out, jobs, collect, record)
+        code = _answer(action, "forks_short" if short else name, out, jobs, collect, record, cluster)
         return _short(record) if short and record is not None else code
 
 
-def _answer(action: str, name: str, out: Path, jobs: int, collect: bool, record: Path | None) -> int:
+def _answer(action: str, name: str, out: Path, jobs: int, collect: bool, record: Path | None, cluster: str | None) -> int:
     if action == "run":
-        return _run(name, out, jobs, collect, record)
+        return _run(name, out, jobs, collect, record, cluster)
     from research.forks.record import COMMAND, KIND, stale
 
     path = record or RECORD
@@ -50,7 +51,7 @@ def _answer(action: str, name: str, out: Path, jobs: int, collect: bool, record:
     return judge(path, stale(found), COMMAND) if action == "check" else _show(found)
 
 
-def _run(name: str, out: Path, jobs: int, collect: bool, record: Path | None) -> int:
+def _run(name: str, out: Path, jobs: int, collect: bool, record: Path | None, cluster: str | None) -> int:
     from research.forks.config import load
     from research.train.corpus import mismatch, read_corpus
 
@@ -65,7 +66,7 @@ def _run(name: str, out: Path, jobs: int, collect: bool, record: Path | None) ->
             if error.name != "torch":
                 raise
             raise ToolError("python -m research forks needs torch: pip install fp4emu[torch]") from None
-        run_all(config, out, jobs, note)
+        run_all(config, out, jobs, note, cluster)
     from research.forks.record import KIND, collected
 
     found = collected(config, out)

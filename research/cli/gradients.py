@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, settings_of
 from research.cli.kept_record import judge
 
 RECORD = Path("docs/evidence/gradients.json")
@@ -19,8 +19,9 @@ HEADER = ("figure", "first", "second", "windows", "ratio", "low", "high", "null 
 @click.option("--record", metavar="FILE", default=RECORD, show_default=True, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--short", is_flag=True, help="Run one window of two trainings, and see whether orders of the kept record come out again.")
 @click.option("--minutes", type=click.FloatRange(0), help="Start no cell after so many minutes.")
+@cluster_option
 @common_options
-def command(action: str, record: Path, short: bool, minutes: float | None) -> int:
+def command(action: str, record: Path, short: bool, minutes: float | None, cluster: str | None) -> int:
     """Compare gradients of one backward pass over held-out text with those in binary32: run, show or check.
 
     run: the cells that the record lacks, each kept as soon as it is done; with --short name another record. show: the comparisons of a
@@ -37,7 +38,7 @@ def command(action: str, record: Path, short: bool, minutes: float | None) -> in
         raise click.UsageError("--short keeps a record of its own: name it with --record")
     if action == "run":
         end = float("inf") if minutes is None else time.monotonic() + 60 * minutes
-        for name in study.run(record, study.short_plan() if short else study.plan(), lambda: time.monotonic() < end):
+        for name in study.run(record, study.short_plan() if short else study.plan(), lambda: time.monotonic() < end, cluster):
             note(name)
     return _short(record) if short else _show(record)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from emu.base.errors import FileError
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, settings_of
 from research.cli.kept_record import judge
 
 KEPT = click.option(
@@ -29,8 +29,9 @@ def command() -> None:
 @click.option("--short", is_flag=True, help="Measure MiniLM again, about a minute: are the orders that the record settled still there?")
 @click.option("--only", multiple=True, metavar="WORD", help="Only cells whose name starts with WORD, such as minilm/wa; repeatable.")
 @click.option("--minutes", type=click.FloatRange(0), help="Start no cell after so many minutes.")
+@cluster_option
 @common_options
-def run_command(path: Path, short: bool, only: tuple[str, ...], minutes: float | None) -> int:
+def run_command(path: Path, short: bool, only: tuple[str, ...], minutes: float | None, cluster: str | None) -> int:
     """Measure the cells that the record lacks, and keep each as soon as it is done: a run that was stopped goes on where it was."""
     from research.models import parts, plan, study
 
@@ -38,7 +39,7 @@ def run_command(path: Path, short: bool, only: tuple[str, ...], minutes: float |
         return _short_run(path)
     end = float("inf") if minutes is None else time.monotonic() + 60 * minutes
     chosen = [cell for cell in plan.plan() if not only or cell.name.startswith(only)]
-    for name in study.run(path, chosen, lambda: time.monotonic() < end):
+    for name in study.run(path, chosen, lambda: time.monotonic() < end, cluster):
         note(name)
     parts.complete(path)
     note(f"{path}: the page follows with: python -m tools.docs build")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.base.errors import FileError, ToolError
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, settings_of
 from research.cli.train_live import Live
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def _seeds(_ctx: click.Context, _parameter: click.Parameter, text: str | None) -
 @click.option("--collect", is_flag=True, help="Train nothing: take the runs that are finished.")
 @click.option("--record", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Put all finished runs of the file there.")
 @click.option("--check", metavar="FILE", type=click.Path(path_type=Path), help="Instead: does a kept record fit the spec?")
+@cluster_option
 @common_options
 def command(name: str | None, listed: bool, check: Path | None, **options: Any) -> int:
     """Train the models of a configuration under trainings of the spec, and compare them.
@@ -92,6 +93,7 @@ def _train(
     plot: Path | None,
     collect: bool,
     record: Path | None,
+    cluster: str | None,
 ) -> int:
     from research.train.plan import runs_of
 
@@ -101,7 +103,7 @@ def _train(
     if late:
         raise click.UsageError(f"--capture {late[0]}: {config.id} has steps 0 to {config.steps - 1}")
     runs = runs_of(config, only, seeds)
-    found = _finished(runs, out) if collect else _run(runs, out, captures, threads)
+    found = _finished(runs, out) if collect else _run(runs, out, captures, threads, cluster)
     if plot is not None:
         _plot(plot, config, found)
     if record is not None:
@@ -119,7 +121,7 @@ def _finished(runs: list[Run], out: Path) -> list[tuple[Run, dict[str, Any]]]:
     return found
 
 
-def _run(runs: list[Run], out: Path, captures: tuple[int, ...], threads: int) -> list[tuple[Run, dict[str, Any]]]:
+def _run(runs: list[Run], out: Path, captures: tuple[int, ...], threads: int, cluster: str | None) -> list[tuple[Run, dict[str, Any]]]:
     """Train what is not finished; one line or one table row each."""
     try:
         from research.train.run import run_all
@@ -128,7 +130,7 @@ def _run(runs: list[Run], out: Path, captures: tuple[int, ...], threads: int) ->
             raise
         raise ToolError("python -m research train needs torch: pip install fp4emu[torch]") from None
     with Live(runs, settings_of()) as live:
-        return run_all(runs, out, captures, threads, live, note)
+        return run_all(runs, out, captures, threads, live, note, cluster)
 
 
 def _plot(path: Path, config: Config, found: list[tuple[Run, dict[str, Any]]]) -> None:

@@ -14,10 +14,13 @@ import torch
 
 from emu.base.atomic import whole_file
 from emu.base.forks import end_with
+from emu.spec.carried import workers
+from research import on_cluster
 from research.forks.branch import Branch, divergence, drawn_seed, fork_key, one_ulp_up
 from research.forks.config import Forks, add_ablations, training_of
 from research.forks.gradients import backward_only, compared, gradient, mean_of, products, quantized_numbers
 from research.forks.plan import BASE, Fork, base_identity, base_path, forks_of, identity, read_result, units_of
+from research.on_cluster import Task
 from research.pinned import single
 from research.train import checkpoint as checkpoints
 from research.train.checkpoint import Checkpoint, Tensors
@@ -26,27 +29,55 @@ from research.train.corpus import read_corpus
 Data = dict[str, Any]
 
 
-def run_all(config: Forks, out: Path, jobs: int, done: Callable[[str], None]) -> None:
+def run_all(config: Forks, out: Path, jobs: int, done: Callable[[str], None], cluster: str | None = None) -> None:
     """Run what has no result yet: first the BF16 runs, then the forks in the order of the configuration.
 
-    out: folder of runs.   jobs: processes, one thread each; results do not depend on it.   done: takes the name of what was finished.
+    out: folder of runs.   jobs: processes, one thread each.   cluster: workers instead, as emu.base.cluster; results depend on neither.
+    done: takes the name of what was finished.
     Exactness: what was killed and is run again has the same bits.   Raises: as Branch.train; FileError (files of another configuration).
     """
     forks = forks_of(config)
     bases = list(dict.fromkeys((item.model, item.seed) for item in forks))
+    if cluster is not None:
+        _run_on(cluster, config, out, bases, units_of(forks), done)
+        return
     if jobs == 1:
         for model, seed in bases:
-            done(run_base(config, out, model, seed))
+            done(run_base(out, config, model, seed))
         for unit in units_of(forks):
-            done(run_unit(config, out, unit))
+            done(run_unit(out, config, unit))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)) as pool:
         for waiting in (
-            [pool.submit(run_base, config, out, model, seed) for model, seed in bases],
-            [pool.submit(run_unit, config, out, unit) for unit in units_of(forks)],
+            [pool.submit(run_base, out, config, model, seed) for model, seed in bases],
+            [pool.submit(run_unit, out, config, unit) for unit in units_of(forks)],
         ):
             for item in as_completed(waiting):
                 done(item.result())
+
+
+def _run_on(
+    cluster: str, config: Forks, out: Path, bases: Sequence[tuple[str, int]], units: Sequence[list[Fork]], done: Callable[[str], None]
+) -> None:
+    """Do the same by workers: each gets the files that there are of its part, and hands back what it made."""
+    machine = single()
+
+    def task(function: Callable[..., str], paths: Sequence[Path], *arguments: Any) -> Task:
+        files = {path.relative_to(out).as_posix(): path.read_bytes() for path in paths if path.is_file()}
+        return Task(on_cluster.with_files, (function, files, config, *arguments), machine)
+
+    with workers(cluster=cluster) as each:
+        some = (task(run_base, [base_path(out, config, *base)], *base) for base in bases)
+        for made, (model, seed) in zip(each(on_cluster.run, some), bases, strict=True):
+            on_cluster.write(out, made)
+            done(f"{model}/seed{seed}")
+        rest = (
+            task(run_unit, [base_path(out, config, unit[0].model, unit[0].seed), *(fork.path(out, config) for fork in unit)], unit)
+            for unit in units
+        )
+        for made, unit in zip(each(on_cluster.run, rest), units, strict=True):
+            on_cluster.write(out, made)
+            done(unit_name(unit))
 
 
 def made_with(config: Forks) -> dict[str, str]:
@@ -54,7 +85,7 @@ def made_with(config: Forks) -> dict[str, str]:
     return {**single(), "data": read_corpus(config.corpus).digest}
 
 
-def run_base(config: Forks, out: Path, model: str, seed: int) -> str:
+def run_base(out: Path, config: Forks, model: str, seed: int) -> str:
     """Make a BF16 run, where its file is missing, and return its name."""
     _base(config, out, model, seed)
     return f"{model}/seed{seed}"
@@ -70,7 +101,7 @@ def _base(config: Forks, out: Path, model: str, seed: int) -> Tensors:
     return checkpoints.load(path, named).tensors
 
 
-def run_unit(config: Forks, out: Path, unit: Sequence[Fork]) -> str:
+def run_unit(out: Path, config: Forks, unit: Sequence[Fork]) -> str:
     """Make the forks of one BF16 fork that have no result yet, and return what they share of their names."""
     add_ablations()
     made = made_with(config)
@@ -90,6 +121,11 @@ def run_unit(config: Forks, out: Path, unit: Sequence[Fork]) -> str:
             result = {"identity": identity(config, fork, made), "figures": reference.figures(fork)}
             with whole_file(path, force=True) as file:
                 file.write(json.dumps(result).encode("utf-8"))
+    return unit_name(unit)
+
+
+def unit_name(unit: Sequence[Fork]) -> str:
+    """Return what the forks of a unit share of their names."""
     first = unit[0]
     return f"{first.part}: {first.model}/seed{first.seed}/fork{first.fork}"
 

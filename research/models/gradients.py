@@ -15,11 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from emu.base.errors import FileError
 from emu.files.record import Record, changed, digests_of, opens
 from emu.spec.training import GEMMS
 from research.models import data, smollm
-from research.pinned import single
+from research.models.kept import Kept
 
 RECORD: Final = "docs/evidence/gradients.json"
 COMMAND: Final = f"python -m research gradients run --record {RECORD}"
@@ -158,23 +157,19 @@ def new_record(made_with: dict[str, str]) -> Data:
     return {"command": COMMAND, "setting": setting, "made_with": made_with, "facts": facts(), "lines": {}}
 
 
-def run(path: Path, cells: Sequence[Cell], more: Callable[[], bool] = lambda: True) -> Iterator[str]:
-    """Measure the cells that a record lacks; write it whole after each, and yield the name. more: asked before each cell; False ends it.
+def run(path: Path, cells: Sequence[Cell], more: Callable[[], bool] = lambda: True, cluster: str | None = None) -> Iterator[str]:
+    """Measure the cells that a record lacks; write it whole after each, and yield the name.
 
-    Raises: FileError (the record is damaged, or was made from other facts), ToolError (a package is missing).
+    more: asked before each cell; False ends it.   cluster: workers that do it, as emu.base.cluster.
+    Raises: as Kept.run; ToolError (a package is missing).
     """
     data.check_tools()
-    here = single()
-    record = KIND.read(path) if path.is_file() else new_record(here)
-    if record["made_with"] != here:
-        raise FileError(f"{path}: made with {record['made_with']}, here is {here}: go on with what made it, or remove it")
-    if stale(record):
-        raise FileError(f"{path}: made from other facts ({', '.join(stale(record))}): remove it and run {COMMAND} again")
-    for cell in cells:
-        if cell.name not in record["lines"] and more():
-            record["lines"][cell.name] = measured(cell)
-            KIND.write(path, record)
-            yield cell.name
+    kept = Kept(KIND, path, COMMAND, new_record, stale)
+    yield from kept.run(_asked, [[(cell.name, cell) for cell in cells]], more, cluster)
+
+
+def _asked(cell: Cell, _: dict[str, Data]) -> Data:
+    return measured(cell)
 
 
 def stale(record: Data) -> list[str]:

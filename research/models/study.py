@@ -15,6 +15,7 @@ from emu.files.record import Record, changed, digests_of
 from research.models import data, encoder, smollm
 from research.models.data import CALIBRATED, HELD_OUT, LENGTH, TEXTS, WINDOWS, check_tools
 from research.models.feedback import with_feedback
+from research.models.kept import Kept, Lines
 from research.models.plan import CHOSEN, COMMAND, E1M2, E2M1, MODELS, PAIRED, RECORD, Cell, plan
 from research.models.products import Quantizer
 from research.models.quantizers import ROTATION, SIGN_SETS
@@ -24,7 +25,6 @@ from research.pinned import single
 __all__ = ("COMMAND", "RECORD")
 DIGITS: Final = 6
 CHOOSE, REPORT = slice(1, None, 2), slice(0, None, 2)  # documents that a choice is made on, and those that it is reported on
-Lines = dict[str, dict[str, Any]]
 
 
 def kept_as_given(lines: Lines, model: str) -> list[str]:
@@ -130,24 +130,17 @@ def new_record(made_with: dict[str, str]) -> dict[str, Any]:
     return {"command": COMMAND, "setting": setting | {"calibrated": CALIBRATED}, "made_with": made_with, "facts": facts(), "lines": {}}
 
 
-def run(path: Path, cells: list[Cell], more: Callable[[], bool] = lambda: True) -> Iterator[str]:
-    """Measure the cells that a record lacks; write it whole after each, and yield the name. more: asked before each cell; False ends it.
+def run(path: Path, cells: list[Cell], more: Callable[[], bool] = lambda: True, cluster: str | None = None) -> Iterator[str]:
+    """Measure the cells that a record lacks; write it whole after each, and yield the name.
 
-    Raises: FileError (the record is damaged, or was made from other facts), ToolError (a package is missing).
+    more: asked before each cell; False ends it.   cluster: workers that do it, as emu.base.cluster.
+    Raises: as Kept.run; ToolError (a package is missing).
     """
     check_tools()
     load_recipes()
-    here = single()
-    record = read_record(path) if path.is_file() else new_record(here)
-    if record["made_with"] != here:
-        raise FileError(f"{path}: made with {record['made_with']}, here is {here}: go on with what made it, or remove it")
-    if stale(record):
-        raise FileError(f"{path}: made from other facts ({', '.join(stale(record))}): remove it and run {COMMAND} again")
-    for cell in cells:
-        if cell.name not in record["lines"] and more():
-            record["lines"][cell.name] = measured(cell, record["lines"])
-            KIND.write(path, record | {"lines": dict(sorted(record["lines"].items()))})  # the same bytes in whatever order they were run
-            yield cell.name
+    stages = ([cell for cell in cells if (cell.recipe == CHOSEN) == chosen] for chosen in (False, True))  # what is chosen needs lines
+    kept = Kept(KIND, path, COMMAND, new_record, stale)
+    yield from kept.run(measured, [[(cell.name, cell) for cell in some] for some in stages], more, cluster)
 
 
 def measure(cells: list[Cell]) -> Lines:

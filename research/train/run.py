@@ -9,11 +9,15 @@ from typing import Any, Protocol
 import torch
 
 from emu.base.errors import ToolError
+from emu.spec.carried import workers
+from research import on_cluster
+from research.on_cluster import Task
+from research.pinned import single
 from research.train.config import Config, Decoders
 from research.train.corpus import mismatch, read_corpus
 from research.train.decoder import DecoderRun
 from research.train.experiment import Experiment
-from research.train.loop import train
+from research.train.loop import CHECKPOINT, train
 from research.train.plan import Run
 from research.train.results import read_result
 from research.train.student_teacher import StudentTeacherRun
@@ -33,12 +37,19 @@ class View(Protocol):
 
 
 def run_all(
-    runs: Sequence[Run], out: Path, captures: Sequence[int], threads: int, view: View, note: Callable[[str], None]
+    runs: Sequence[Run],
+    out: Path,
+    captures: Sequence[int],
+    threads: int,
+    view: View,
+    note: Callable[[str], None],
+    cluster: str | None = None,
 ) -> list[tuple[Run, dict[str, Any]]]:
     """Train runs of one configuration and return their results.
 
     out: folder of runs.   captures: steps whose operands are kept.   threads: of torch, part of what decides the bits.
-    note: takes a line for the user.   Raises: as research.train.loop.train; ToolError (no CUDA device).
+    note: takes a line for the user.   cluster: workers that train, as emu.base.cluster; results do not depend on them.
+    Raises: as research.train.loop.train; ToolError (no CUDA device).
     """
     torch.set_num_threads(threads)
     config = runs[0].config
@@ -46,6 +57,8 @@ def run_all(
         raise ToolError(f"{config.id} runs on CUDA and there is no device: take a configuration with device cpu")
     make, data = _experiment(config, note)
     found = []
+    if cluster is not None:
+        _train_on(cluster, runs, out, captures, threads, note)
     for run in runs:
         view.started(run)
         before = read_result(run.folder(out)) is not None
@@ -53,6 +66,30 @@ def run_all(
         view.finished(run, result, not before)
         found.append((run, result))
     return found
+
+
+def _train_on(cluster: str, runs: Sequence[Run], out: Path, captures: Sequence[int], threads: int, note: Callable[[str], None]) -> None:
+    """Let workers train the runs that are not finished: each goes on from the checkpoint that is there, and hands back its result."""
+    left = [run for run in runs if read_result(run.folder(out)) is None]
+    machine = single()
+    torch.set_num_threads(threads)
+
+    def task(run: Run) -> Task:
+        folder = run.folder(out)
+        files = {str(folder.relative_to(out) / name): data for name, data in on_cluster.read(folder).items()}
+        return Task(on_cluster.with_files, (_train_in, files, run, captures, threads), machine)
+
+    with workers(cluster=cluster) as each:
+        for run, made in zip(left, each(on_cluster.run, map(task, left)), strict=True):
+            on_cluster.write(out, made)
+            (run.folder(out) / CHECKPOINT).unlink(missing_ok=True)
+            note(f"{run.name}: trained")
+
+
+def _train_in(out: Path, run: Run, captures: Sequence[int], threads: int) -> None:
+    torch.set_num_threads(threads)
+    make, data = _experiment(run.config, lambda _: None)
+    train(run, out, make, data, captures)
 
 
 def _experiment(config: Config, note: Callable[[str], None]) -> tuple[Callable[[Run], Experiment], str]:

@@ -11,6 +11,7 @@ import pytest
 from emu.base.errors import FileError, SpecError
 from emu.spec.registry import restored
 from emu.spec.training import plan_of
+from research import on_cluster
 from research.__main__ import run
 from research.forks.config import add_ablations, load, shipped, training_of
 from research.forks.plan import forks_of, units_of
@@ -143,3 +144,16 @@ def test_mistakes_are_one_line(tiny, tmp_path):
 def test_nothing_to_collect_is_one_line(tiny, tmp_path, capsys):
     assert go(tiny, tmp_path / "out", "--collect") == 2
     assert "no finished fork: run it first" in capsys.readouterr().err
+
+
+@pytest.mark.exhaustive  # workers in processes of their own
+def test_workers_of_a_cluster_make_the_same_files(tiny, tmp_path):
+    if not os.environ.get("EMU_NEED_CLUSTER"):
+        pytest.importorskip("distributed", reason="no distributed here (pip install 'fp4emu[cluster]')")
+    one, many = tmp_path / "one", tmp_path / "many"
+    assert go(tiny, one) == go(tiny, many, "--cluster", "local:2") == 0
+    assert on_cluster.read(one) == on_cluster.read(many)
+    lost = min(many.rglob("draw0.json"))
+    lost.unlink()
+    assert go(tiny, many, "--cluster", "local:1") == 0  # one fork is left, of a run that is there
+    assert on_cluster.read(one) == on_cluster.read(many)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import FileError, OperandError
+from research import on_cluster
 from research.__main__ import run
 from research.train import plan
 from research.train.config import load
@@ -178,3 +179,20 @@ def captured(out, path):
     (one,) = runs_of(load(path), ["bf16"], [0])
     train_one(one, Path(out), StudentTeacherRun, captures=(3,))
     return one
+
+
+@pytest.mark.exhaustive  # workers in processes of their own
+def test_workers_of_a_cluster_make_the_same_files(tmp_path, student, monkeypatch):
+    if not os.environ.get("EMU_NEED_CLUSTER"):
+        pytest.importorskip("distributed", reason="no distributed here (pip install 'fp4emu[cluster]')")
+    one, many = tmp_path / "one", tmp_path / "many"
+    words = ["train", "--config", str(student), "--quiet", "--out"]
+    assert run([*words, str(one)]) == 0
+    again = stopped(student, many, 5, monkeypatch)  # one run has a checkpoint: a worker goes on from it
+    assert run([*again, "--cluster", "local:2"]) == run([*words, str(many), "--cluster", "local:2"]) == 0
+
+    def timeless(folder):
+        found = on_cluster.read(folder)
+        return found | {name: json.loads(data) | {"seconds": 0} for name, data in found.items() if name.endswith(".json")}
+
+    assert timeless(one) == timeless(many) and len(timeless(one)) == 6 * 2
