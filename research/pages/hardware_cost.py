@@ -45,7 +45,7 @@ def cost_pages(root: Path) -> dict[str, str]:
         area=partial(cells.ratio_of_area, record),
         energy=partial(cells.energy_ratio, record),
         middle=cells.MIDDLE,
-        areas=cells.area_rows(record),
+        areas=[[*row[:4], row[5], *row[7:]] for row in cells.area_rows(record)],
         seconds=cells.second_rows(record),
         lanes=cells.lane_rows(record, errors),
         totals=cells.total_rows(record),
@@ -54,7 +54,6 @@ def cost_pages(root: Path) -> dict[str, str]:
         energies=cells.energy_rows(record),
         columns=cells.NAMES,
         sizes=_sizes(designs),
-        depths=_depths(designs),
         shares=_shares(designs),
         table_ratios=[f"{_size(one) / _size(other):.1f}" for one, other in pairs],
     )
@@ -88,30 +87,16 @@ def _ratio(designs: Designs, part: str, operands: str) -> str:
 def _sizes(designs: Designs) -> tuple[list[Any], list[list[Any]], range]:
     """Return head, rows and number columns of the table of gate equivalents."""
     operands, parts = _operands(designs), rules()["parts"]
-    others = ("e1m2", "int4", "both")
     rows = [
         [
             Code(part),
             parts[part]["text"],
             *(f"{_size(designs[part, each]):.1f}" if (part, each) in designs else "" for each in operands),
-            *(_ratio(designs, part, each) for each in others),
         ]
         for part in _parts(designs)
     ]
-    header = ["part", "what", *map(Code, operands), *(f"{each} / {BASE}" for each in others)]
+    header = ["part", "what", *map(Code, operands)]
     return header, rows, range(2, len(header))
-
-
-def _depths(designs: Designs) -> tuple[list[Any], list[list[Any]], range]:
-    """Return head, rows and number columns of the table of depths."""
-    operands = _operands(designs)
-    rows = []
-    for part in _parts(designs):
-        found = [designs.get((part, each)) for each in operands]
-        flip_flops = max(one["flip_flops"] for one in found if one)
-        rows.append([Code(part), *(one["depth"] if one else "" for one in found), flip_flops])
-    header = ["part", *map(Code, operands), "flip-flops"]
-    return header, rows, range(1, len(header))
 
 
 def _shares(designs: Designs) -> list[list[Any]]:
@@ -120,7 +105,7 @@ def _shares(designs: Designs) -> list[list[Any]]:
     for operands in _operands(designs):
         lane, group, product = (_size(designs[part, operands]) for part in ("lane_nv_like", "dot16", "product"))
         parts = (GROUPS * 16 * product, GROUPS * (group - 16 * product), lane - GROUPS * group)
-        rows.append([Code(operands), f"{lane:.0f}", *(f"{part:.0f} ({100 * part / lane:.0f} %)" for part in parts)])
+        rows.append([Code(operands), *(f"{part:.0f} ({100 * part / lane:.0f} %)" for part in parts)])
     return rows
 
 

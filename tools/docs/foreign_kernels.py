@@ -16,6 +16,7 @@ from tools.foreign_kernels import COMMAND, KIND, RECORD
 
 PAGE: Final = "docs/foreign_kernels.md"
 SECONDS: Final = " --seconds 600"
+SHOWN: Final = 2  # inputs of a kernel, the shortest; the record has one for each class of inputs
 Told = TypeVar("Told", str, tuple[str, ...])
 
 
@@ -67,7 +68,7 @@ def _library(name: str, about: Data, rows: list[Data]) -> Data:
         "options": alike,
         "findings": _shared((_finding(row), row) for row in departing),
         "notes": _shared((row["note"], row) for row in departing if row["note"]),
-        "examples": [(own, *found) for own, found in _shared((_failure(item), row) for row in departing for item in row["failures"])],
+        "examples": [(own, *found) for own, found in _shared((_failure(item), row) for row in departing for item in _shortest(row))],
     }
 
 
@@ -104,9 +105,14 @@ def _identified(row: Data) -> str:
     return "itself" if found["kind"] == "documented" and told == row["contract"] else f"{found['kind']}: {told}"
 
 
+def _shortest(row: Data) -> list[Data]:
+    """Return the failures of a kernel with the shortest inputs."""
+    return sorted(row["failures"], key=lambda item: len(_failure(item)[1]))[:SHOWN]
+
+
 def _failure(item: Data) -> tuple[str, ...]:
     operands = "; ".join(f"{name} {text}" for name, text in item["operands"].items())
-    return item["class"], operands, item["place"], item["want"], item["got"]
+    return item["class"], operands, item["want"], item["got"]
 
 
 def one_liners(row: Data) -> list[str]:

@@ -18,6 +18,8 @@ PAGE: Final = "docs/held_back.md"
 RECORD: Final = "docs/evidence/held_back.json"
 COMMAND: Final = "EMU_HELD=write pytest tests/mutation -m mutants -k held_back"
 KIND: Final = Record("record of classes held back", f"make it again with {COMMAND}", all_open, ("schema", "command", "contracts"))
+FEW: Final = 3  # an edit with fewer mutants has no row of its own
+TOLD: Final = 6  # places, or classes, that are named
 WANTED: Final = {"directed": 95, "chosen": 90}  # in 100
 
 
@@ -34,9 +36,11 @@ def held_back_pages(root: Path) -> dict[str, str]:
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{RECORD}: {type(error).__name__} {error}: make it again with {COMMAND}") from None
     total = sum(entry["mutants"] for entry in entries)
+    met = {key: sum(reached(entry, key) for entry in entries) for key in WANTED}
+    thinned = [entry["every"] for entry in entries if entry["every"] > 1]
     text = render(
-        "held_back", None, TEMPLATES, lines=lines, below=below, missed=missed, escaped=escaped, count=len(entries), total=f"{total:,}",
-        command=COMMAND, record=RECORD.removeprefix("docs/"), wanted=WANTED, narrow=NARROW,
+        "held_back", None, TEMPLATES, lines=lines, below=below, missed=_most(missed), escaped=_most(escaped), count=len(entries),
+        total=f"{total:,}", met=met, thinned=thinned, command=COMMAND, record=RECORD.removeprefix("docs/"), wanted=WANTED, narrow=NARROW,
     )  # fmt: skip
     return {PAGE: text}
 
@@ -54,10 +58,9 @@ def _share(part: int, whole: int) -> str:
 
 def _line(entry: Data) -> list[Any]:
     name, mutants = parse_stem(entry["stem"]), entry["mutants"]
-    tried = f"{entry['tried']}" + (f" (every {entry['every']}th)" if entry["every"] > 2 else " (every 2nd)" if entry["every"] == 2 else "")
     kill = f"{_share(entry['published'], mutants)} ({entry['published_rows']})" if entry["published_rows"] else "none"
     return [
-        Code(entry["contract"]), f"{name.src} to {name.dst}", tried, str(mutants), str(entry["classes"]),
+        Code(entry["contract"]), f"{name.src} to {name.dst}", str(mutants),
         f"{_share(entry['directed'], mutants)} ({entry['directed_rows']})",
         f"{_share(entry['chosen'], mutants)} ({entry['chosen_rows']})", kill,
     ]  # fmt: skip
@@ -81,13 +84,22 @@ def _classes(entries: Sequence[Data]) -> list[tuple[str, int, int, str]]:
     return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
+def _most(rows: list[tuple[str, int, int, str]]) -> list[tuple[str, int, Any, str]]:
+    """Return the edits with FEW mutants or more; the others in one row."""
+    few = [row for row in rows if row[1] < FEW]
+    rest = (f"{len(few)} other edits, fewer than {FEW} mutants each", sum(row[1] for row in few), "", "")
+    return [row for row in rows if row[1] >= FEW] + ([rest] if few else [])
+
+
 def _places(found: Counter[str]) -> str:
     told = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{place} {count}" if place else str(count) for place, count in told)
+    shown, rest = told[:TOLD], told[TOLD:]
+    words = [f"{place} {count}" if place else str(count) for place, count in shown]
+    return ", ".join(words + ([f"{len(rest)} other places {sum(count for _, count in rest)}"] if rest else []))
 
 
 def _told(classes: Data) -> str:
     """Return the classes of which most mutants are left."""
     found = sorted(classes.items(), key=lambda item: (-item[1], item[0]))
-    told = "; ".join(f"{kind} ({count})" for kind, count in found[:6])
-    return told + (f"; and {len(found) - 6} more classes" if len(found) > 6 else "")
+    told = "; ".join(f"{kind} ({count})" for kind, count in found[:TOLD])
+    return told + (f"; and {len(found) - TOLD} more classes" if len(found) > TOLD else "")
