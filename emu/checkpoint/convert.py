@@ -29,12 +29,13 @@ from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_facto
 from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
-from emu.checkpoint.words import metadata_of, words_of
+from emu.checkpoint.words import metadata_of, said_in_file, words_of
+from emu.files.gguf import PLAIN, write_gguf
 from emu.files.writers import Planned, write_planned
 from emu.spec import derive, get, names
 from emu.spec.carried import InOrder, workers
 from emu.spec.models import Checkpoint, Recipe
-from emu.spec.models.checkpoint import Written
+from emu.spec.models.checkpoint import Record, Written
 
 SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one tensor
 
@@ -166,9 +167,11 @@ class _Plan:
         parts = {entry.name for match in chosen for entry in match.parts.values()}
         self.dropped = sorted(belonging - parts)
         self.kept = [entry for name, entry in container.entries.items() if name not in belonging]
-        if container.kind != "safetensors" and self.kept:
+        other_kind = next((entry for entry in self.kept if container.kind == "gguf" and entry.dtype not in PLAIN), None)
+        if other_kind is not None:
             raise FileError(
-                f"{container.path}: {self.kept[0].name} is no 4-bit weight: tensors of a .{container.kind} file are not copied yet"
+                f"{container.path}: {other_kind.name} is {other_kind.dtype}, neither a 4-bit weight of a known store nor plain numbers: "
+                "only the program that wrote it converts it"
             )
         self.config: dict[str, Any] = {**(rest.config if rest else {}), **container.config}
         self._complete(rest, stored)
@@ -213,6 +216,10 @@ class _Plan:
         """Write the tensor files, an index where there are several, and the JSON files."""
         planned = [item for tensor in self.tensors for item in self._planned(tensor, progress)]
         planned += [Planned(entry.name, entry.dtype, entry.shape, entry.size, self._raw(entry)) for entry in self.kept]
+        record = self.store.facts.record
+        if record is not None:
+            write_gguf(folder / "model.gguf", planned, said_in_file(self.written), {record.type: record.number})
+            return
         shards = _sharded(planned)
         names = (
             ["model.safetensors"]
@@ -232,8 +239,12 @@ class _Plan:
     def _planned(self, tensor: StoredTensor | Requantized, progress: Callable[[str], None]) -> Iterator[Planned]:
         """Yield the parts of one weight in the other store. Its codes and scales are read anew for each, some rows at a time."""
         facts, shape, columns = self.store.facts, tensor.shape, self.block.facts.shape[1]
-        assert facts.codes is not None
         module = _module(tensor.name)
+        if facts.record is not None:
+            yield self._records(tensor, module + (facts.record.suffix or ".weight"), facts.record, progress)
+            yield from (self._number(tensor, module + level.suffixes[0], level.dtypes[0]) for level in facts.levels)
+            return
+        assert facts.codes is not None
         blocks = shape[-1] // columns
         word = facts.codes.dtypes[0]
         size, grouped = math.prod(shape) // 2, facts.codes.grouped == "yes"
@@ -255,8 +266,28 @@ class _Plan:
             if level.meaning == "scale":
                 yield Planned(name, word, (*shape[:-1], blocks), math.prod(shape[:-1]) * blocks, scales)
             else:
-                number = np.array([self.factors[tensor.name]], "<u4").view(np.uint8)
-                yield Planned(name, word, (1,) if self.written.factor_shape == "vector" else (), 4, partial(iter, [number]))
+                yield self._number(tensor, name, word)
+
+    def _number(self, tensor: StoredTensor | Requantized, name: str, word: str) -> Planned:
+        """Return the tensor factor of a weight."""
+        number = np.array([self.factors[tensor.name]], "<u4").view(np.uint8)
+        return Planned(name, word, (1,) if self.written.factor_shape == "vector" else (), 4, partial(iter, [number]))
+
+    def _records(self, tensor: StoredTensor | Requantized, name: str, record: Record, progress: Callable[[str], None]) -> Planned:
+        """Return codes and scales side by side: of each unit first the scales, then the codes by halves of a block."""
+        scales, half = record.elements // self.block.facts.shape[1], self.block.facts.shape[1] // 2
+        bits = derive.codes(tensor.scale_format).bits
+
+        def units() -> Iterator[NDArray[np.uint8]]:
+            progress(tensor.name)
+            for rows in tensor.chunks():
+                codes = rows.codes.reshape(len(rows.codes), -1, scales, 2, half)
+                packed = (codes[..., 0, :] | codes[..., 1, :] << 4).reshape(*codes.shape[:2], scales * half)
+                high = rows.flags << bits if bits < 8 else np.zeros_like(rows.scales)
+                yield np.concatenate([(rows.scales | high).reshape(*codes.shape[:2], scales), packed], -1).astype(np.uint8, copy=False)
+
+        size = math.prod(tensor.shape) // record.elements * (scales + record.elements // 2)
+        return Planned(name, record.type, tensor.shape, size, units)
 
     def _raw(self, entry: Entry) -> Callable[[], Iterator[NDArray[np.uint8]]]:
         return lambda: iter([self.container.raw(entry)])

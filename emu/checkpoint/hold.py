@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from emu.base.errors import FileError
-from emu.checkpoint.read import StoredTensor, block_of, scale_format, tensor_level
+from emu.checkpoint.read import StoredTensor, block_of, scale_format, tensor_level, unit_of
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
@@ -32,6 +32,9 @@ def check_kind(tensor: StoredTensor, store: Checkpoint) -> None:
     same = (mine.facts.shape, mine.element_formats, tensor.scale_format) == (other.facts.shape, other.element_formats, scale_format(store))
     if not same:
         raise CannotHold(tensor, store, f"blocks of {mine.id} are no blocks of {other.id}")
+    unit = unit_of(store)
+    if tensor.shape[-1] % unit:
+        raise CannotHold(tensor, store, f"rows of {tensor.shape[-1]} elements are no multiple of its units of {unit}")
 
 
 def check_scales(tensor: StoredTensor, store: Checkpoint) -> None:

@@ -129,6 +129,11 @@ def scale_format(store: Checkpoint) -> Format:
     return found
 
 
+def unit_of(store: Checkpoint) -> int:
+    """Return of how many elements a row of a store is a multiple: a record, or a block."""
+    return store.facts.record.elements if store.facts.record is not None else block_of(store).facts.shape[1]
+
+
 def codes_in(word: str) -> int:
     """Return how many codes of 4 bits an entry of a type of the .safetensors header holds, the first one in the lowest bits."""
     return {"U8": 2, "U32": 8}[word]
@@ -182,7 +187,7 @@ def _shape(match: Match) -> tuple[int, ...] | str:
         shape = (*shape[:-2], shape[-2] * columns)
     elif facts.codes is not None and shape:
         shape = (*shape[:-1], shape[-1] * codes_in(entry.dtype))
-    unit = facts.record.elements if facts.record is not None else columns
+    unit = unit_of(match.store)
     if not shape or 0 in shape or shape[-1] % unit:
         return f"{entry.name} has shape {list(entry.shape)}: rows of whole units of {unit} elements were expected"
     if facts.record is not None and entry.size != math.prod(shape) // unit * (unit // columns + unit // 2):

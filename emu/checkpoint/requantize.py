@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError, FileError, SpecError
 from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
 from emu.checkpoint.decoded import Decoder
-from emu.checkpoint.read import StoredRows, StoredTensor, block_of
+from emu.checkpoint.read import StoredRows, StoredTensor, unit_of
 from emu.checkpoint.read import scale_format as scale_format_of
 from emu.ops.functions import quantize
 from emu.spec import get
@@ -75,9 +75,9 @@ class Requantized:
     mapped: InOrder
 
     def __post_init__(self) -> None:
-        columns, length = block_of(self.store).facts.shape[1], self.shape[-1]
-        if length % columns:
-            raise self._refused(f"rows of {length} elements are no multiple of the blocks of {columns} in {self.store.id}")
+        unit, length = unit_of(self.store), self.shape[-1]
+        if length % unit:
+            raise self._refused(f"rows of {length} elements are no multiple of the blocks of {unit} in {self.store.id}")
 
     @property
     def name(self) -> str:

@@ -71,8 +71,10 @@ def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tu
     """Yield the module that an entry may hold the codes of, and every part by role: its name and the types it may bear."""
     facts = store.facts
     if facts.record is not None:
-        if entry.dtype == facts.record.type:
-            yield entry.name, {"record": (entry.name, (facts.record.type,))}
+        if entry.dtype == facts.record.type and entry.name.endswith(facts.record.suffix):
+            module = entry.name.removesuffix(facts.record.suffix)
+            beside = {level.level: (module + level.suffixes[0], level.dtypes) for level in facts.levels}
+            yield module, {"record": (entry.name, (facts.record.type,)), **beside}
         return
     assert facts.codes is not None
     for number, suffix in enumerate(facts.codes.suffixes):

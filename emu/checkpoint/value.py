@@ -30,7 +30,8 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     levels = {level.name: level.format for level in chosen.facts.levels if level.name != chosen.flag}
     scale = list(levels)[-1]
     if facts.record is not None:
-        stored, lane = _unit(facts.record.elements, columns, stored.get("record", b""), scale, lane)
+        unit, lane = _unit(facts.record.elements, columns, stored.get("record", b""), scale, lane)
+        stored = {name: data for name, data in stored.items() if name != "record"} | unit
     if set(stored) != {"codes", *levels} or len(stored["codes"]) * 2 != columns or not 0 <= lane < columns:
         raise OperandError(f"{store.id}: a block is {columns // 2} bytes of codes and the levels {', '.join(levels)}")
     numbers = {name: int.from_bytes(stored[name], "big") for name in levels}

@@ -32,10 +32,15 @@ def words_of(written: Written, config: Mapping[str, Any], kept: Iterable[Entry])
     if "config.json" in words:
         words["config.json"].pop("quantization_config", None)
         words["config.json"].pop("quantization", None)
-    file = _filled(words.setdefault(written.file, {}), written.entries)
+    file = _filled(words.setdefault(str(written.file), {}), written.entries)
     if written.ignored is not None:
         _put(file, written.ignored, sorted(entry.name.removesuffix(".weight") for entry in kept if _is_linear(entry)))
     return words
+
+
+def said_in_file(written: Written) -> dict[str, str | int]:
+    """Return the words of metadata of a .gguf file."""
+    return {item.keys[0]: item.word if item.word is not None else item.number or 0 for item in written.entries}
 
 
 def _filled(data: dict[str, Any], entries: Iterable[WrittenEntry]) -> dict[str, Any]:

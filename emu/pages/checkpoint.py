@@ -53,6 +53,7 @@ def data(store: Checkpoint) -> Data:
         "blocks": joined(" or ", [Ref("block", name) for name in facts.blocks]),
         "record": facts.record,
         "parts": _parts(store),
+        "beside": [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels] if facts.record else [],
         "facts": rows,
         "must": facts.told_by == "statement",
         "declared": [(item.where, Code(".".join(item.keys)), [Code(word) for word in item.words]) for item in facts.declared],

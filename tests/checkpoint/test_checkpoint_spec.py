@@ -108,7 +108,7 @@ CASES = [
     ("modelopt_nvfp4", 'container: "safetensors"', 'container: "gguf"', "facts: a record belongs to a gguf file, tensors for codes"),
     ("torchao_nvfp4", '["row_major", "sf128x4"]', '["row_major"]', "swizzle_key: says which of two layouts it is"),
     ("gguf_mxfp4", "elements: 32", "elements: 48", "record: 48 elements with one scale each 32 do not hold mxfp4"),
-    ("gguf_mxfp4", '  record: {type: "MXFP4", elements: 32}', '  codes: {suffixes: ["x"], dtypes: ["U8"]}', "facts: a record"),
+    ("gguf_mxfp4", '  record: {type: "MXFP4", elements: 32, number: 39}', '  codes: {suffixes: ["x"], dtypes: ["U8"]}', "facts: a record"),
     ("transformer_engine_nvfp4", '"nvfp4_256"]', '"mxfp4"]', "high_bit: refused does not fit block mxfp4, whose scales have 8 bits"),
     ("fouroversix_if4", 'high_bit: "flag"', 'high_bit: "refused"', "high_bit: refused does not fit block if4"),
     ("emu_nvfp4", 'told_by: "statement"', 'told_by: "names"', "facts: described_by: belongs to codes and levels of a file that states its"),

@@ -44,9 +44,9 @@ def _check_block(model: Checkpoint, block: Block) -> None:
     if facts.nan_scale == "number" and not isinstance(scale.facts, ExponentFacts):
         raise SpecError(f"nan_scale: only powers of two go on above {scale.id}: say nan or zero")
     if facts.record is not None:
-        if len(levels) != 1 or facts.record.elements % block.facts.shape[1]:
+        if facts.record.elements % block.facts.shape[1]:
             raise SpecError(f"record: {facts.record.elements} elements with one scale each {block.facts.shape[1]} do not hold {block.id}")
-        return
+        levels = levels[:-1]  # the record holds the scales
     stored = {level.level: level for level in facts.levels}
     if set(stored) != {level.name for level in levels}:
         raise SpecError(f"levels: block {block.id} has {', '.join(level.name for level in levels)}, the store {', '.join(stored)}")

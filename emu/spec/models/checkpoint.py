@@ -36,6 +36,8 @@ class Record(Part):
 
     type: Text = Field(description="name of the tensor type in the file")
     elements: Side = Field(description="elements of a unit; its bytes follow from the block")
+    number: int = Field(ge=0, description="number of the tensor type in the file")
+    suffix: str = Field(default="", description="what follows the name of the module")
 
 
 class Declared(Part):
@@ -81,7 +83,9 @@ class WrittenHeader(Part):
 class Written(Part):
     """What a writer of this store puts beside the tensors, so that its library knows the files for its own: weights alone are quantized."""
 
-    file: Literal["config.json", "hf_quant_config.json"] = Field(description="JSON file that says so; other entries of it are kept")
+    file: Literal["config.json", "hf_quant_config.json"] | None = Field(
+        default=None, description="JSON file that says so; other entries of it are kept; absent: the metadata of the .gguf file itself says it"
+    )
     entries: tuple[WrittenEntry, ...] = Field(min_length=1, description="what it says")
     ignored: tuple[Text, ...] | None = Field(
         default=None, min_length=1, description="the way to the list of modules whose weights stay as they are; absent: there is none"
@@ -91,6 +95,10 @@ class Written(Part):
     )
     header: WrittenHeader | None = Field(default=None, description="what the header's metadata says; absent: it says nothing of tensors")
     factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
+
+
+def _no_word(item: WrittenEntry) -> bool:
+    return len(item.keys) != 1 or (item.word is None and item.number is None)
 
 
 class CheckpointFacts(Part):
@@ -104,7 +112,7 @@ class CheckpointFacts(Part):
         description="halves: byte j of a block holds element j in the low nibble, element j + half in the high one"
     )
     codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
-    levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own")
+    levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own; beside a record those of the whole tensor")
     record: Record | None = Field(default=None, description="unit of a tensor that holds both")
     scale_layouts: tuple[LayoutId, ...] = Field(min_length=1, description="orders in which the scales may lie")
     nan_scale: Literal["nan", "zero", "number", "refused"] = Field(
@@ -132,8 +140,12 @@ class CheckpointFacts(Part):
             raise ValueError("give either codes and levels, or a record")
         if (self.record is not None) != (self.container == "gguf"):
             raise ValueError("a record belongs to a gguf file, tensors for codes and levels to safetensors")
-        if self.record is not None and self.levels:
-            raise ValueError("a record holds the levels: leave levels out")
+        if self.record is not None and any(level.meaning == "scale" for level in self.levels):
+            raise ValueError("a record holds the scales: levels beside it are numbers of the whole tensor")
+        if self.write is not None and (self.write.file is None) != (self.container == "gguf"):
+            raise ValueError("write: a JSON file stands beside safetensors, the words of a gguf file are in it")
+        if self.write is not None and self.container == "gguf" and any(_no_word(item) for item in self.write.entries):
+            raise ValueError("write: an entry of a gguf file is one key and a word or a number")
         if self.told_by == "statement" and not self.declared:
             raise ValueError("told_by: a statement tells it, and declared lists none")
         if self.described_by is not None and (self.codes is None or self.told_by != "statement"):
