@@ -29,8 +29,10 @@ def write_gguf(path: Path, tensors: Sequence[Planned], words: Mapping[str, str |
     numbers = PLAIN | dict(types)
     head = [b"GGUF", _number(_VERSION, 4), _number(len(tensors), 8), _number(len(words), 8)]
     for key, word in words.items():
-        head += [_text(key), _number(_TEXT, 4), _text(word)] if isinstance(word, str) else [_text(key), _number(_UINT32, 4), _number(word, 4)]
-    place, names = 0, set()
+        head += (
+            [_text(key), _number(_TEXT, 4), _text(word)] if isinstance(word, str) else [_text(key), _number(_UINT32, 4), _number(word, 4)]
+        )
+    place, names = 0, set[str]()
     for item in tensors:
         _check(path, item, names, numbers)
         names.add(item.name)
@@ -55,7 +57,9 @@ def _check(path: Path, item: Planned, names: set[str], numbers: Mapping[str, int
     if len(item.name.encode()) > _NAME:
         raise FileError(f"{path}: {item.name}: a name of a .gguf file has at most {_NAME} bytes: rename the tensor")
     if not 1 <= len(item.shape) <= _AXES or not math.prod(item.shape):
-        raise FileError(f"{path}: {item.name} has shape {list(item.shape)}: a tensor of a .gguf file has 1 to {_AXES} axes and is not empty")
+        raise FileError(
+            f"{path}: {item.name} has shape {list(item.shape)}: a tensor of a .gguf file has 1 to {_AXES} axes and is not empty"
+        )
     if item.dtype not in numbers:
         raise FileError(f"{path}: {item.name} is {item.dtype}, which no .gguf file holds: store it as F32 or BF16")
 

@@ -89,13 +89,12 @@ def test_a_tensor_factor_taken_in_bf16_departs_by_itself(recorded: At, original:
     assert all(tensor.tensor_factor == "46290000" for tensor in found.tensors)
 
 
-def test_the_quantizer_of_gguf_is_near_floor(recorded: At, original: At) -> None:
-    """Its Python quantizer takes the first of the nearest codes: no minus zero, ties to the smaller one; scales are those of floor."""
+def test_the_quantizer_of_gguf_is_its_own(recorded: At, original: At) -> None:
+    """It takes the first of the nearest codes: no minus zero, ties to the smaller one; scales alone are those of floor and others, too."""
     found = identify_files(recorded("gguf_mxfp4"), original("float32"))
-    assert found.exit_code == 1 and found.recipes == []
-    best = found.tensors[0].recipes[0]
-    assert best.recipe == "mxfp4_torchao_floor" and best.why.startswith("217 of 1024 codes and 0 of 32 scales differ; row 0 block 0: ")
-    assert len(found.tensors[0].rows) == 3 and set(identify_files(recorded("gguf_mxfp4")).recipes) == RULES
+    assert found.exit_code == 0 and found.recipes == ["mxfp4_ggml"]
+    assert [item.recipes[0].why for item in found.tensors] == ["all 1024 codes and 32 scales are equal"] * 2
+    assert set(identify_files(recorded("gguf_mxfp4")).recipes) == RULES | {"mxfp4_ggml", "mxfp4_quark_even"}
 
 
 def test_mxfp4_of_modelopt_is_near_rceil(recorded: At, original: At) -> None:

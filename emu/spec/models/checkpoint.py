@@ -84,7 +84,8 @@ class Written(Part):
     """What a writer of this store puts beside the tensors, so that its library knows the files for its own: weights alone are quantized."""
 
     file: Literal["config.json", "hf_quant_config.json"] | None = Field(
-        default=None, description="JSON file that says so; other entries of it are kept; absent: the metadata of the .gguf file itself says it"
+        default=None,
+        description="JSON file that says so; other entries of it are kept; absent: the metadata of the .gguf file itself says it",
     )
     entries: tuple[WrittenEntry, ...] = Field(min_length=1, description="what it says")
     ignored: tuple[Text, ...] | None = Field(
@@ -112,7 +113,9 @@ class CheckpointFacts(Part):
         description="halves: byte j of a block holds element j in the low nibble, element j + half in the high one"
     )
     codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
-    levels: tuple[StoredLevel, ...] = Field(default=(), description="levels, where they are tensors of their own; beside a record those of the whole tensor")
+    levels: tuple[StoredLevel, ...] = Field(
+        default=(), description="levels, where they are tensors of their own; beside a record those of the whole tensor"
+    )
     record: Record | None = Field(default=None, description="unit of a tensor that holds both")
     scale_layouts: tuple[LayoutId, ...] = Field(min_length=1, description="orders in which the scales may lie")
     nan_scale: Literal["nan", "zero", "number", "refused"] = Field(
