@@ -21,11 +21,14 @@ from emu.spec import get
 
 OWN = descriptor_text([get("format", "e2m1"), get("policy", "nvidia")])
 RECIPE, DATAPATH = descriptor_text([get("recipe", "mxfp4_torchao_floor")]), descriptor_text([get("datapath", "hopper_fp8")])
+LAYOUT = descriptor_text([get("layout", "sf8x4")])
 STATES = {
     "number": "number", "a format of one's own": f"number?{urlencode({'own': OWN})}", "block": "block",
     "a recipe of one's own": f"block?{urlencode({'own': RECIPE})}", "a datapath of one's own": f"dot?{urlencode({'own': DATAPATH})}",
     "nearest changes": "block?flip=1",
-    "signs of a rotation": "block?rotate=rht16_ufp4", "dot": "dot", "layout": "layout?rows=16&row=3", "tensor": "tensor",
+    "signs of a rotation": "block?rotate=rht16_ufp4", "dot": "dot", "layout": "layout?rows=16&row=3",
+    "nibble orders": "layout?layout=high_nibble_first&rows=4&row=3&codes=40",
+    "a layout of one's own": f"layout?{urlencode({'own': LAYOUT, 'rows': 16, 'row': 3})}", "tensor": "tensor",
 }  # fmt: skip
 REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0", "tensor": "tensor?recipe=none"}
 DESK, PHONE = 1280, 390

@@ -198,9 +198,8 @@ return (async () => { const out = []; for (const [room, name] of DROPS) {
     await until(() => fault().toLowerCase().startsWith(`${name}: ${room}`.toLowerCase()));
     out.push([fault(), over.defaultPrevented && drop.defaultPrevented]);
 } return out; })();"""
-DESCRIPTOR_PLACE = "drop a descriptor on Number, Block or Dot; layouts, and recipes for Tensor, come with emu explore --spec DIR"
+DESCRIPTOR_PLACE = "drop a descriptor on Number, Block, Dot or Layout; recipes for Tensor come with emu explore --spec DIR"
 DROPS = {
-    ("layout", "mine.txt"): f"mine.txt: Layout does not take it: {DESCRIPTOR_PLACE}",
     ("tensor", "mine.txt"): f"mine.txt: Tensor does not take it: {DESCRIPTOR_PLACE}",
     ("layout", "w.npy"): "w.npy: Layout does not take it: drop a tensor file on Tensor",
     ("block", "w.GGUF"): "w.GGUF: Block does not take it: drop a tensor file on Tensor",
@@ -217,7 +216,7 @@ def test_a_file_dropped_on_another_room_is_told_its_own(page, tmp_path):
 
 
 FAULTS_OF_DROPS = [
-    (' || now.name === "layout"', ""), ('begins("emu desc") ?', "false ?"),
+    ("if (isTensor) refuse", "if (false) refuse"), ('begins("emu desc") ?', "false ?"),
     ('addEventListener("dragover", event => event.preventDefault());', ""),
 ]  # fmt: skip
 

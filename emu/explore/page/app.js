@@ -42,7 +42,7 @@ function shellOf(name, state) {
   if (name === "block") return `emu show ${state.a} ${state.b}`;
   if (name === "dot") return dotShell(state);
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
-  return `emu layout show ${state.layout} --shape ${state.rows}x${state.codes}`;
+  return `emu layout show ${state.layout}${own.layouts.includes(state.layout) ? " --spec DIR" : ""} --shape ${state.rows}x${state.codes}`;
 }
 
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
@@ -63,7 +63,7 @@ function draw(focus) {
   document.querySelector("#digest").textContent = olderFacts(now);
   try {
     fault.textContent = "";
-    useOwn(now.state.own || ""); // Layout and Tensor have the objects of the page alone
+    useOwn(now.state.own || "");
     ROOMS[now.name].draw(now.state, page);
     document.querySelector("#shell").textContent = shellOf(now.name, now.state);
   } catch (error) {
@@ -71,7 +71,7 @@ function draw(focus) {
     fault.textContent = error.message; // what was typed stays, what it said before goes
     drawn = null;
     document.querySelector("#shell").textContent = "";
-    page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, #places, #pointed, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();
@@ -91,6 +91,7 @@ function changed({name, value, files}) {
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
   if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
+  if (now.name === "layout") Object.assign(changes, changeOfPlace(state, name, value));
   if (now.name === "block") return go(changeOfBlock(state, name, value), `[name=${name}]`);
   if (name === "from") { // the same value, where the other format has it, else its nearest
     const given = decode(formatOf(state.from), parseHex(state.code, width(state.from), "code"));
@@ -98,12 +99,12 @@ function changed({name, value, files}) {
   }
   return go(changes, `[name=${name}]`);
 }
-const DESCRIPTORS_GO = "drop a descriptor on Number, Block or Dot; layouts, and recipes for Tensor, come with emu explore --spec DIR";
-/** A file that is dropped on the page: a descriptor in Number, Block and Dot, a tensor file in Tensor; else what is said where it belongs. */
+const DESCRIPTORS_GO = "drop a descriptor on Number, Block, Dot or Layout; recipes for Tensor come with emu explore --spec DIR";
+/** A file that is dropped on the page: a descriptor, in Layout YAML too, a tensor file in Tensor; else what is said where it belongs. */
 function takeDropped(file) {
   if (!file || now.name === "tensor") return takeFile(file); // told by its first bytes
   const isTensor = /\.(safetensors|npy|gguf)$/i.test(file.name);
-  if (isTensor || now.name === "layout") refuse(`${file.name}: ${ROOMS[now.name].title} does not take it: ${isTensor ? "drop a tensor file on Tensor" : DESCRIPTORS_GO}`);
+  if (isTensor) refuse(`${file.name}: ${ROOMS[now.name].title} does not take it: drop a tensor file on Tensor`);
   takeOwn(file);
 }
 function begin() {

@@ -52,7 +52,7 @@ function named(kind, id, work) { // descriptors are looked up once; a lookup tak
 }
 const formatOf = id => named("format", id, () => C.ex_format(libraryOf(own.formats.includes(id)), word(id)));
 const roundingOf = id => named("rounding", id, () => C.ex_rounding(libraryOf(own.roundings.includes(id)), word(id)));
-const layoutOf = id => named("layout", id, () => C.ex_layout(library, word(id)));
+const layoutOf = id => named("layout", id, () => C.ex_layout(libraryOf(own.layouts.includes(id)), word(id)));
 const recipeOf = id => own.recipes.find(recipe => recipe.id === id) || META.recipes.find(recipe => recipe.id === id);
 const programOf = id => named("recipe", id, () => C.ex_program(libraryOf(isOwnRecipe(id)), word(id), 0));
 const policyOf = (id, to) => named("policy", `${id}/${to}`, () => C.ex_policy(libraryOf(own.policies.some(([name, of]) => name === id && of === to)), word(id), word(to)));

@@ -1,5 +1,5 @@
-// own.js: a descriptor that somebody writes, edits or drops into Number, Block or Dot; C reads it, and its objects come before those of the page.
-const OWN_MOST = 65536, NONE_OWN = {text: "", at: 0, formats: [], roundings: [], policies: [], recipes: [], datapaths: []};
+// own.js: a descriptor that somebody writes, edits or drops into Number, Block, Dot or Layout; C reads it, and its objects come before those of the page.
+const OWN_MOST = 65536, NONE_OWN = {text: "", at: 0, formats: [], roundings: [], policies: [], layouts: [], recipes: [], datapaths: []};
 let own = NONE_OWN;
 const libraryOf = isThere => isThere ? own.at : library; // an object of the descriptor comes before one of the page with its id
 
@@ -30,7 +30,7 @@ function useOwn(text) {
     refuse(said);
   }
   const all = objectsIn(text), ids = kind => all[kind].map(({id}) => id);
-  own = {text, at, mark, formats: ids("formats"), roundings: ids("roundings"), policies: all.policies.map(({words}) => words.slice(1)), recipes: all.recipes, datapaths: all.datapaths};
+  own = {text, at, mark, formats: ids("formats"), roundings: ids("roundings"), policies: all.policies.map(({words}) => words.slice(1)), layouts: ids("layouts"), recipes: all.recipes, datapaths: all.datapaths};
   own.recipes = all.recipes.map(ownRecipe);
 }
 
@@ -84,10 +84,11 @@ const OWN_ROOMS = {
   number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), missing: () => ""},
   block: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: startOfRecipe, change: changeOfRecipe, subject: ({a}) => `the steps of ${a}`, isMine: ({a}) => isOwnRecipe(a), missing: missingRecipe},
   dot: {title: "A datapath of your own", what: "a datapath and what it names, a fact a line", start: startOfMachine, change: changeOfMachine, subject: ({m1}) => `the facts of ${m1.split("/")[0]}`, isMine: ({m1}) => isOwnMachine(m1), missing: missingMachine},
+  layout: {title: "A layout of your own", what: "layouts, a digit of the place a line, or the YAML file of a layout", read: layoutText, start: startOfLayout, change: changeOfLayout, subject: ({layout}) => `the digits of ${layout}`, isMine: ({layout}) => own.layouts.includes(layout), missing: () => own.layouts.length ? "" : "no layout in it: write one with emu export descriptor layout/ID"},
 };
 /** The changes of a room's state that a new descriptor brings; one that C refuses is kept as text alone, and refused where the room is drawn. */
-function changeOfOwn(state, text) {
-  const {change} = OWN_ROOMS[now.name], before = change.before?.(state);
+function changeOfOwn(state, given) {
+  const {change, read = text => text} = OWN_ROOMS[now.name], text = read(given), before = change.before?.(state);
   try { useOwn(text); } catch (error) { if (error instanceof Refusal) return {own: text}; throw error; }
   return {own: text, ...change(state, before)};
 }
@@ -95,10 +96,12 @@ function changeOfOwn(state, text) {
 function takeOwn(file) {
   if (!file) return;
   if (file.size > OWN_MOST) refuse(`${file.name}: ${file.size} bytes: a descriptor has at most ${OWN_MOST} here`);
-  file.text().then(text => guarded(() => {
-    if (!text.trim()) refuse(`${file.name} is empty: write one with emu export descriptor`);
-    const last = now.state.own;
+  file.text().then(given => guarded(() => {
+    if (!given.trim()) refuse(`${file.name} is empty: write one with emu export descriptor`);
+    const last = now.state.own, {read = text_ => text_} = OWN_ROOMS[now.name];
+    let text = given;
     try {
+      text = read(given);
       useOwn(text);
       const missing = OWN_ROOMS[now.name].missing();
       if (missing) refuse(missing);
