@@ -187,7 +187,7 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     assert said["big"].startswith("big.txt: 70000 bytes: a descriptor has at most 65536 here")
 
 
-ELSEWHERE = """const until = async what => { for (let i = 0; i < 200 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+ELSEWHERE = """const until = async what => { for (let i = 0; i < 900 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
 return (async () => { const out = []; for (const [room, name] of DROPS) {
     history.replaceState(null, "", `#${room}`); dispatchEvent(new HashChangeEvent("hashchange"));
     const held = new DataTransfer(), over = new DragEvent("dragover", {cancelable: true});
