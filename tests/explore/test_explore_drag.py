@@ -128,8 +128,7 @@ DRAGS = {
     "words that stay": ("here.node.data = plain(next.open);", ""),
     "what was typed stays": ("if (item.value !== item.defaultValue) item.value = item.defaultValue;", ""),
     "another height": ("contain-intrinsic-size: auto 20rem;", "contain-intrinsic-size: 1px;"),
-    "deaf afterwards": ("if (held) return; // nothing is clicked meanwhile\n  bindOwn(page, state);\n  bindZoom(page);\n"
-                        "  page.querySelectorAll(\".bit\")",
+    "deaf afterwards": ("bindOwn(page, state);\n  bindZoom(page);\n  page.querySelectorAll(\".bit\")",
                         "bindOwn(page, state);\n  bindZoom(page);\n  [].slice()"),
 }  # fmt: skip
 
