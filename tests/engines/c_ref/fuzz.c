@@ -219,7 +219,7 @@ static const struct {
     FUNCTION(check_layout), FUNCTION(layout_place), FUNCTION(layout_size), FUNCTION(layout_locate), FUNCTION(type_registers), FUNCTION(find_word_in),
     FUNCTION(find_transform_in), FUNCTION(find_block_in), FUNCTION(find_layout_in), FUNCTION(find_recipe_in),
     FUNCTION(find_program_in), FUNCTION(find_stage), FUNCTION(trace_levels), FUNCTION(trace_quantize),
-    FUNCTION(trace_dequantize),
+    FUNCTION(trace_dequantize), FUNCTION(operate_array),
 };
 
 int main(int argc, char **argv)

@@ -58,6 +58,7 @@ void fuzz_decode_to_array(stream *random, tally *all);
 void fuzz_convert_array(stream *random, tally *all);
 void fuzz_split_words(stream *random, tally *all);
 void fuzz_calculate_array(stream *random, tally *all);
+void fuzz_operate_array(stream *random, tally *all);
 void fuzz_transform_matrix(stream *random, tally *all);
 
 /* fuzz_program.c */

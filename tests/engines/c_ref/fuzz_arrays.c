@@ -242,3 +242,51 @@ void fuzz_transform_matrix(stream *random, tally *all)
     free(x.codes);
     free(room);
 }
+
+/* A float: of few bits, with infinities and without, or one of arithmetic; now and then what is none. */
+static void any_number(stream *random, emu_format *format)
+{
+    static const char *const listed[] = {"e2m1", "e4m3fn", "e5m2", "e8m0", "e6m2", "binary3p1se", "binary8p3se", "binary8p4sf", "binary6p3ue", "int4"};
+    const emu_format *found = emu_find_format(listed[below(random, sizeof listed / sizeof *listed)]);
+    if (found && !one_in(random, 4))
+        *format = *found;
+    else if (one_in(random, 2))
+        arithmetic_format(random, format, 16);
+    else
+        any_format(random, format, 16);
+}
+
+void fuzz_operate_array(stream *random, tally *all)
+{
+    emu_format from[EMU_MAX_OPERANDS], to;
+    emu_rounding rounding;
+    emu_policy policy;
+    emu_operand_codes operands[EMU_MAX_OPERANDS];
+    packed codes[EMU_MAX_OPERANDS];
+    size_t count = (size_t)below(random, MOST);
+    int32_t operation = one_in(random, 30) ? wild_number(random) : (int32_t)below(random, 37);
+    int null = null_of(random, 9), is_one = one_in(random, 2);
+    any_number(random, &to);
+    any_rounding(random, &rounding, one_in(random, 20), 16);
+    any_policy(random, &policy, &to, 16);
+    for (int i = 0; i < EMU_MAX_OPERANDS; i++) {
+        any_number(random, &from[i]);
+        if (is_one)
+            from[i] = from[0];
+        codes[i] = packed_codes(random, &from[i], count);
+        operands[i].format = null == i ? NULL : &from[i];
+        operands[i].codes = null == i + 4 ? NULL : codes[i].codes;
+    }
+    void *result = block(count * 8);
+    uint8_t *open = block(count);
+    int32_t error = emu_operate_array(operation, operands, &to, &rounding, &policy, count, null == 8 ? NULL : result, open);
+    add_error(all, error);
+    for (size_t i = 0; !error && i < count; i++)
+        add_to(all, ((uint8_t *)result)[i] + open[i]);
+    if (error && error != EMU_ERROR_OPEN)
+        keeps_words(all, result, count);
+    for (int i = 0; i < EMU_MAX_OPERANDS; i++)
+        free(codes[i].memory);
+    free(result);
+    free(open);
+}
