@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from emu.base.errors import FileError
+from research import on_cluster
 from research.cli import models
-from research.models import plan, results, smollm, study
+from research.models import kept, plan, results, smollm, study
 from research.pages import uniform_grid_models as page
 
 
@@ -24,7 +25,8 @@ def test_bytes_have_letters_of_their_own() -> None:
 def test_a_stopped_run_goes_on_with_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "check_tools", lambda: None)
     monkeypatch.setattr(study, "measured", lambda cell, lines: {"loss": [float(len(cell.name))]})
-    monkeypatch.setattr(study, "single", lambda: {"torch": "this"})
+    for module in (kept, on_cluster):
+        monkeypatch.setattr(module, "single", lambda: {"torch": "this"})
     cells = plan.plan()[:4]
     whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
     assert list(study.run(whole, cells)) == [cell.name for cell in cells]
@@ -32,7 +34,7 @@ def test_a_stopped_run_goes_on_with_the_same_bytes(tmp_path: Path, monkeypatch: 
     assert len(list(study.run(parts, cells[3:0:-1], lambda: next(left)))) == 2  # in another order: the record's is its own
     assert len(list(study.run(parts, cells))) == 2
     assert whole.read_bytes() == parts.read_bytes()
-    monkeypatch.setattr(study, "single", lambda: {"torch": "another"})
+    monkeypatch.setattr(kept, "single", lambda: {"torch": "another"})
     with pytest.raises(FileError, match=r"made with \{'torch': 'this'\}, here is \{'torch': 'another'\}: go on with what made it"):
         list(study.run(parts, cells))
 
