@@ -26,7 +26,7 @@ from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, Entry, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_factor
-from emu.checkpoint.read import StoredTensor, block_of, codes_in, open_tensor
+from emu.checkpoint.read import StoredRows, StoredTensor, block_of, codes_in, open_tensor, size_of_records
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
 from emu.checkpoint.words import metadata_of, said_in_file, words_of
@@ -256,9 +256,8 @@ class _Plan:
                 yield pack_nibbles(rows.codes).astype(np.uint8, copy=False)
 
         def scales() -> Iterator[NDArray[np.uint8]]:
-            bits = derive.codes(tensor.scale_format).bits
             for rows in tensor.chunks():
-                yield rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
+                yield _scale_bytes(tensor, rows)
 
         yield Planned(module + facts.codes.suffixes[0], word, codes_shape, size, codes)
         for level in facts.levels:
@@ -276,18 +275,15 @@ class _Plan:
     def _records(self, tensor: StoredTensor | Requantized, name: str, record: Record, progress: Callable[[str], None]) -> Planned:
         """Return codes and scales side by side: of each unit first the scales, then the codes by halves of a block."""
         scales, half = record.elements // self.block.facts.shape[1], self.block.facts.shape[1] // 2
-        bits = derive.codes(tensor.scale_format).bits
 
         def units() -> Iterator[NDArray[np.uint8]]:
             progress(tensor.name)
             for rows in tensor.chunks():
-                codes = rows.codes.reshape(len(rows.codes), -1, scales, 2, half)
-                packed = (codes[..., 0, :] | codes[..., 1, :] << 4).reshape(*codes.shape[:2], scales * half)
-                high = rows.flags << bits if bits < 8 else np.zeros_like(rows.scales)
-                yield np.concatenate([(rows.scales | high).reshape(*codes.shape[:2], scales), packed], -1).astype(np.uint8, copy=False)
+                units = (len(rows.codes), tensor.shape[-1] // record.elements)
+                pairs = rows.codes.reshape(*units, scales, 2, half).swapaxes(-1, -2).reshape(*units, record.elements)
+                yield np.concatenate([_scale_bytes(tensor, rows).reshape(*units, scales), pack_nibbles(pairs)], -1)
 
-        size = math.prod(tensor.shape) // record.elements * (scales + record.elements // 2)
-        return Planned(name, record.type, tensor.shape, size, units)
+        return Planned(name, record.type, tensor.shape, size_of_records(self.store, tensor.shape), units)
 
     def _raw(self, entry: Entry) -> Callable[[], Iterator[NDArray[np.uint8]]]:
         return lambda: iter([self.container.raw(entry)])
@@ -314,6 +310,12 @@ class _Plan:
             copy = new.entries[entry.name]
             if (copy.dtype, copy.shape) != (entry.dtype, entry.shape) or not np.array_equal(new.raw(copy), self.container.raw(entry)):
                 raise FileError(f"{folder}: {entry.name} does not come back as it was written: please report this")
+
+
+def _scale_bytes(tensor: StoredTensor | Requantized, rows: StoredRows) -> NDArray[np.uint8]:
+    """Return the scales of some rows as they are stored: with what stood above their bits."""
+    bits = derive.codes(tensor.scale_format).bits
+    return rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
 
 
 def _module(weight: str) -> str:

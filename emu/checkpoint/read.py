@@ -134,6 +134,12 @@ def unit_of(store: Checkpoint) -> int:
     return store.facts.record.elements if store.facts.record is not None else block_of(store).facts.shape[1]
 
 
+def size_of_records(store: Checkpoint, shape: tuple[int, ...]) -> int:
+    """Return the bytes of a tensor of records of a shape in elements: in each unit a scale for each block, then codes of 4 bits."""
+    unit = unit_of(store)
+    return math.prod(shape) // unit * (unit // block_of(store).facts.shape[1] + unit // 2)
+
+
 def codes_in(word: str) -> int:
     """Return how many codes of 4 bits an entry of a type of the .safetensors header holds, the first one in the lowest bits."""
     return {"U8": 2, "U32": 8}[word]
@@ -190,7 +196,7 @@ def _shape(match: Match) -> tuple[int, ...] | str:
     unit = unit_of(match.store)
     if not shape or 0 in shape or shape[-1] % unit:
         return f"{entry.name} has shape {list(entry.shape)}: rows of whole units of {unit} elements were expected"
-    if facts.record is not None and entry.size != math.prod(shape) // unit * (unit // columns + unit // 2):
+    if facts.record is not None and entry.size != size_of_records(match.store, shape):
         return f"{entry.name} has {entry.size} bytes for shape {list(shape)}"
     return (1, *shape) if len(shape) == 1 else shape
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from emu.base.atomic import whole_file
 from emu.base.errors import FileError
-from emu.files.writers import Planned
+from emu.files.writers import Planned, write_data
 
 PLAIN: Final = {"F32": 0, "F16": 1, "I8": 24, "I16": 25, "I32": 26, "I64": 27, "F64": 28, "BF16": 30}  # type -> its number
 _VERSION, _ALIGN, _AXES, _NAME = 3, 32, 4, 63
@@ -43,12 +41,8 @@ def write_gguf(path: Path, tensors: Sequence[Planned], words: Mapping[str, str |
     with whole_file(path) as stream:
         stream.write(start + bytes(_up(len(start)) - len(start)))
         for item in tensors:
-            size = 0
-            for part in item.data():
-                size += stream.write(np.ascontiguousarray(part).reshape(-1).data)
-            if size != item.size:
-                raise FileError(f"{path}: tensor {item.name} has {size} bytes, {item.size} were announced: please report this")
-            stream.write(bytes(_up(size) - size))
+            write_data(stream, item, path)
+            stream.write(bytes(_up(item.size) - item.size))
 
 
 def _check(path: Path, item: Planned, names: set[str], numbers: Mapping[str, int]) -> None:

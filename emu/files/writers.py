@@ -145,11 +145,16 @@ def write_planned(path: Path, tensors: Sequence[Planned], metadata: Mapping[str,
     with whole_file(path) as stream:
         stream.write(_head(header))
         for item in tensors:
-            size = 0
-            for part in item.data():
-                size += stream.write(np.ascontiguousarray(part).reshape(-1).data)
-            if size != item.size:
-                raise FileError(f"{path}: tensor {item.name} has {size} bytes, {item.size} were announced: please report this")
+            write_data(stream, item, path)
+
+
+def write_data(stream: IO[bytes], item: Planned, path: Path) -> None:
+    """Write the bytes of a tensor, part by part. path: of the file, for messages. Raises: FileError (another number than was announced)."""
+    size = 0
+    for part in item.data():
+        size += stream.write(np.ascontiguousarray(part).reshape(-1).data)
+    if size != item.size:
+        raise FileError(f"{path}: tensor {item.name} has {size} bytes, {item.size} were announced: please report this")
 
 
 def _head(header: Mapping[str, Any]) -> bytes:
