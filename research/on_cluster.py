@@ -6,16 +6,27 @@ It must be able to import research: start it in a clone, with the settings that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from emu.base.atomic import whole_file
 from emu.base.errors import ToolError
+from emu.spec.carried import InOrder
 from research.pinned import PINNED, single
 
 Files = dict[str, bytes]  # path below the folder of runs -> content
+
+
+class Work(NamedTuple):
+    """Files to make. name: of the work.   function: of a module, of a folder and arguments.   reads: what it reads there."""
+
+    name: str
+    function: Callable[..., Any]
+    reads: Iterable[Path]
+    arguments: tuple[Any, ...]
 
 
 class Task(NamedTuple):
@@ -24,6 +35,21 @@ class Task(NamedTuple):
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     machine: dict[str, str]
+
+
+def make(each: InOrder, out: Path, works: Iterable[Work], machine: dict[str, str]) -> Iterator[str]:
+    """Let workers make files in a folder, and yield the name of each work when what it made is there. machine: as Task."""
+    names: deque[str] = deque()  # of those that are under way
+
+    def tasks() -> Iterator[Task]:
+        for work in works:
+            names.append(work.name)
+            files = {path.relative_to(out).as_posix(): path.read_bytes() for path in work.reads if path.is_file()}
+            yield Task(with_files, (work.function, files, *work.arguments), machine)
+
+    for made in each(run, tasks()):
+        write(out, made)
+        yield names.popleft()
 
 
 def with_files(function: Callable[..., Any], files: Files, *arguments: Any) -> Files:

@@ -15,12 +15,11 @@ import torch
 from emu.base.atomic import whole_file
 from emu.base.forks import end_with
 from emu.spec.carried import workers
-from research import on_cluster
 from research.forks.branch import Branch, divergence, drawn_seed, fork_key, one_ulp_up
 from research.forks.config import Forks, add_ablations, training_of
 from research.forks.gradients import backward_only, compared, gradient, mean_of, products, quantized_numbers
 from research.forks.plan import BASE, Fork, base_identity, base_path, forks_of, identity, read_result, units_of
-from research.on_cluster import Task
+from research.on_cluster import Work, make
 from research.pinned import single
 from research.train import checkpoint as checkpoints
 from research.train.checkpoint import Checkpoint, Tensors
@@ -62,22 +61,15 @@ def _run_on(
     """Do the same by workers: each gets the files that there are of its part, and hands back what it made."""
     machine = single()
 
-    def task(function: Callable[..., str], paths: Sequence[Path], *arguments: Any) -> Task:
-        files = {path.relative_to(out).as_posix(): path.read_bytes() for path in paths if path.is_file()}
-        return Task(on_cluster.with_files, (function, files, config, *arguments), machine)
+    def reads(forks: Sequence[Fork]) -> list[Path]:
+        return [base_path(out, config, forks[0].model, forks[0].seed), *(fork.path(out, config) for fork in forks)]
 
+    first = (Work(_base_name(*base), run_base, [base_path(out, config, *base)], (config, *base)) for base in bases)
+    then = (Work(_unit_name(unit), run_unit, reads(unit), (config, unit)) for unit in units)
     with workers(cluster=cluster) as each:
-        some = (task(run_base, [base_path(out, config, *base)], *base) for base in bases)
-        for made, (model, seed) in zip(each(on_cluster.run, some), bases, strict=True):
-            on_cluster.write(out, made)
-            done(f"{model}/seed{seed}")
-        rest = (
-            task(run_unit, [base_path(out, config, unit[0].model, unit[0].seed), *(fork.path(out, config) for fork in unit)], unit)
-            for unit in units
-        )
-        for made, unit in zip(each(on_cluster.run, rest), units, strict=True):
-            on_cluster.write(out, made)
-            done(unit_name(unit))
+        for works in (first, then):
+            for name in make(each, out, works, machine):
+                done(name)
 
 
 def made_with(config: Forks) -> dict[str, str]:
@@ -88,6 +80,10 @@ def made_with(config: Forks) -> dict[str, str]:
 def run_base(out: Path, config: Forks, model: str, seed: int) -> str:
     """Make a BF16 run, where its file is missing, and return its name."""
     _base(config, out, model, seed)
+    return _base_name(model, seed)
+
+
+def _base_name(model: str, seed: int) -> str:
     return f"{model}/seed{seed}"
 
 
@@ -121,10 +117,10 @@ def run_unit(out: Path, config: Forks, unit: Sequence[Fork]) -> str:
             result = {"identity": identity(config, fork, made), "figures": reference.figures(fork)}
             with whole_file(path, force=True) as file:
                 file.write(json.dumps(result).encode("utf-8"))
-    return unit_name(unit)
+    return _unit_name(unit)
 
 
-def unit_name(unit: Sequence[Fork]) -> str:
+def _unit_name(unit: Sequence[Fork]) -> str:
     """Return what the forks of a unit share of their names."""
     first = unit[0]
     return f"{first.part}: {first.model}/seed{first.seed}/fork{first.fork}"

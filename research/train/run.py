@@ -10,8 +10,7 @@ import torch
 
 from emu.base.errors import ToolError
 from emu.spec.carried import workers
-from research import on_cluster
-from research.on_cluster import Task
+from research.on_cluster import Work, make
 from research.pinned import single
 from research.train.config import Config, Decoders
 from research.train.corpus import mismatch, read_corpus
@@ -74,16 +73,11 @@ def _train_on(cluster: str, runs: Sequence[Run], out: Path, captures: Sequence[i
     machine = single()
     torch.set_num_threads(threads)
 
-    def task(run: Run) -> Task:
-        folder = run.folder(out)
-        files = {str(folder.relative_to(out) / name): data for name, data in on_cluster.read(folder).items()}
-        return Task(on_cluster.with_files, (_train_in, files, run, captures, threads), machine)
-
+    works = (Work(run.name, _train_in, run.folder(out).rglob("*"), (run, captures, threads)) for run in left)
     with workers(cluster=cluster) as each:
-        for run, made in zip(left, each(on_cluster.run, map(task, left)), strict=True):
-            on_cluster.write(out, made)
+        for run, name in zip(left, make(each, out, works, machine), strict=True):
             (run.folder(out) / CHECKPOINT).unlink(missing_ok=True)
-            note(f"{run.name}: trained")
+            note(f"{name}: trained")
 
 
 def _train_in(out: Path, run: Run, captures: Sequence[int], threads: int) -> None:

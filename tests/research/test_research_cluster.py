@@ -1,11 +1,12 @@
 """Research on workers of a cluster: the files and the record of one process, and a worker that would give other bits is refused."""
 
-import importlib.util
+import importlib
 import json
 import os
 from pathlib import Path
 
 import pytest
+from support.cluster import need_cluster
 
 from emu.base.errors import ToolError
 from emu.files.record import Record, opens
@@ -21,9 +22,7 @@ STAGES = [[(f"cell{number}", number) for number in (5, 3, 9)], [("sum", 0)]]
 @pytest.fixture(autouse=True)
 def library() -> None:
     """distributed, or a skip with the reason."""
-    if importlib.util.find_spec("distributed") is None:
-        assert not os.environ.get("EMU_NEED_CLUSTER"), "no distributed here"
-        pytest.skip("no distributed here (pip install 'fp4emu[cluster]')")
+    need_cluster()
 
 
 def measured(cell: int, lines: Lines) -> Data:

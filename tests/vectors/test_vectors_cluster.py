@@ -3,7 +3,6 @@
 EMU_NEED_CLUSTER: fail where the library is absent.
 """
 
-import importlib.util
 import math
 import os
 import signal
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from support.cluster import need_cluster
 
 import emu.checkpoint.read
 from emu.base import cluster
@@ -44,9 +44,7 @@ CONTRACT, OWN, SUITES = "convert/e2m1/rne/nvidia", "convert/e2m1_nan/rne/nvidia"
 @pytest.fixture(autouse=True)
 def library() -> None:
     """distributed, or a skip with the reason."""
-    if importlib.util.find_spec("distributed") is None:
-        assert not os.environ.get("EMU_NEED_CLUSTER"), "no distributed here"
-        pytest.skip("no distributed here (pip install 'fp4emu[cluster]')")
+    need_cluster()
 
 
 class Cluster:

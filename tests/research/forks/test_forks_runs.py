@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from support.cluster import need_cluster
 
 from emu.base.errors import FileError, SpecError
 from emu.spec.registry import restored
@@ -148,8 +149,7 @@ def test_nothing_to_collect_is_one_line(tiny, tmp_path, capsys):
 
 @pytest.mark.exhaustive  # workers in processes of their own
 def test_workers_of_a_cluster_make_the_same_files(tiny, tmp_path):
-    if not os.environ.get("EMU_NEED_CLUSTER"):
-        pytest.importorskip("distributed", reason="no distributed here (pip install 'fp4emu[cluster]')")
+    need_cluster()
     one, many = tmp_path / "one", tmp_path / "many"
     assert go(tiny, one) == go(tiny, many, "--cluster", "local:2") == 0
     assert on_cluster.read(one) == on_cluster.read(many)

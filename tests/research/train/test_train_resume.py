@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.cluster import need_cluster
 
 from emu.base.errors import FileError, OperandError
 from research import on_cluster
@@ -183,8 +184,7 @@ def captured(out, path):
 
 @pytest.mark.exhaustive  # workers in processes of their own
 def test_workers_of_a_cluster_make_the_same_files(tmp_path, student, monkeypatch):
-    if not os.environ.get("EMU_NEED_CLUSTER"):
-        pytest.importorskip("distributed", reason="no distributed here (pip install 'fp4emu[cluster]')")
+    need_cluster()
     one, many = tmp_path / "one", tmp_path / "many"
     words = ["train", "--config", str(student), "--quiet", "--out"]
     assert run([*words, str(one)]) == 0
