@@ -120,7 +120,7 @@ LOOKS = {"zoom": zoom_is_wrong, "keys": keys_are_wrong, "steps": steps_are_wrong
 FAULTS = {
     "zoom": ("event.deltaY < 0 ? -1 : 1", "event.deltaY < 0 ? 1 : -1"),
     "keys": ("{ArrowUp: true, ArrowDown: false}", "{ArrowUp: false, ArrowDown: true}"),
-    "steps": ("takesOf(program, i).map(", "takesOf(program, 0).map("),
+    "steps": ("takes: takesOf(program, i)", "takes: takesOf(program, 0)"),
 }
 
 

@@ -41,8 +41,9 @@ function traceOf(id, codes, amax, from) {
     checked(C.ex_trace(program, formatOf(from), given, codes.length, limit, cells, open, places));
     const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
     const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
-    const text_ = number => { C.ex_register(program, number, OUT); return recipe.steps.find((_, i) => C.ex_step_out(program, i) === number)?.[0] || (number === facts.x ? "x" : number === facts.maximum ? "tensor maximum" : numbersAt(OUT, 3)[2] ? "constant" : "operand"); };
-    const register = number => {
+    const outs = recipe.steps.map((_, i) => C.ex_step_out(program, i)), known = new Map(); // what was read of a register, once
+    const register = number => known.get(number) || known.set(number, read(number)).get(number);
+    const read = number => {
       const items = [];
       for (let i = begin[number]; i < begin[number + 1]; i++) {
         const width = kinds[number] ? factsOf(kinds[number]).width : 8;
@@ -50,19 +51,27 @@ function traceOf(id, codes, amax, from) {
       }
       return {format: nameOf(kinds[number]) || "", items, key: items.map(item => item.value || item.code).join(" ")};
     };
-    const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, takes: takesOf(program, i).map(from => ({name: text_(from), ...register(from)})), ...register(C.ex_step_out(program, i))}));
+    const steps = recipe.steps.map(([name, text, extent], i) => ({number: i + 1, name, text, extent, takes: takesOf(program, i), ...register(outs[i])}));
+    const taken = step => step.takes.map(number => ({name: recipe.steps[outs.indexOf(number)]?.[0] || givenName(program, facts, number), ...register(number)}));
     const levels = Array.from({length: facts.levels}, (_, i) => register(C.ex_level_register(program, i)));
     const filled = register(facts.codes), maximum = facts.amax ? register(facts.maximum).items[0] : null;
-    return {id, steps, levels, codes: {...filled, items: filled.items.slice(0, codes.length)}, filled, maximum, tail: facts.tail};
+    return {id, steps, taken, levels, codes: {...filled, items: filled.items.slice(0, codes.length)}, filled, maximum, tail: facts.tail};
   });
 }
 
+/** What a register holds that no step fills. */
+function givenName(program, {x, maximum}, number) {
+  C.ex_register(program, number, OUT);
+  return number === x ? "x" : number === maximum ? "tensor maximum" : numbersAt(OUT, 3)[2] ? "constant" : "operand";
+}
 /** The registers that a step takes, each once. */
 function takesOf(program, step) {
   C.ex_step_args(program, step, OUT);
   return [...new Set(numbersAt(OUT, 4).map(Number).filter(register => register >= 0))];
 }
 
+/** The first codes of a register with their values. */
+const codesText = items => `<code>${items.slice(0, 8).map(({code, value}) => `<span title="${value}">${code}${value && value !== code ? ` (${short(value)})` : ""}</span>`).join(" ")}${items.length > 8 ? ` … ${items.length} in all` : ""}</code>`;
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
 function blockOf(state) {
   const taken = takenOf(state), {codes, from} = taken, amax = amaxOf(state);
@@ -116,8 +125,7 @@ function drawBlock(state, page) {
   const given = row("value", cells(shown.codes, state.from)) + (shown.rotation && row("rotated", cells(shown.taken.codes, shown.taken.from)));
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
-    `<li class="${step === shown.parts ? "parts" : ""}${step.number === shown.step ? " now" : ""}"${step.number === shown.step ? ' aria-current="step"' : ""}><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br><code>${
-      step.items.slice(0, 8).map(item => `<span title="${item.value}">${item.code}${item.value && item.value !== item.code ? ` (${short(item.value)})` : ""}</span>`).join(" ")}${step.items.length > 8 ? ` … ${step.items.length} in all` : ""}</code></li>`).join("")}</ol></section>`;
+    `<li class="${step === shown.parts ? "parts" : ""}${step.number === shown.step ? " now" : ""}"${step.number === shown.step ? ' aria-current="step"' : ""}><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}</li>`).join("")}</ol></section>`;
   show(page, `<form class="fields">${choose("sample", "sample of a real model", [NO_SAMPLE, ...SAMPLES.samples.map(({name}) => name)], {sample: sampleOf(state)?.name || NO_SAMPLE})}${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}${sampleSays(state)}<div class="wide" id="cells" tabindex="0" role="group" aria-label="values and codes: arrows left and right choose an element, shift with up and down changes it"><table><tbody>${given}${row("A", shown.a.codes.items, shown.differ)}${row("B", shown.b.codes.items, shown.differ)}</tbody></table></div>` +

@@ -36,11 +36,10 @@ function stepOf({step}, a, b) {
 }
 function stepper({a, b, parts, step}) {
   const most = Math.max(a.steps.length, b.steps.length), button = (to, text) => `<button type="button" data-step="${to}" aria-label="${text}">${text}</button>`;
-  const cells = items => `<code>${items.slice(0, 8).map(({code, value}) => escape_(code + (value && value !== code ? ` (${short(value)})` : ""))).join(" ")}${items.length > 8 ? ` … ${items.length} in all` : ""}</code>`;
   const side = trace => {
     const here = trace.steps[step - 1];
     if (!here) return `<section class="half"><h3>${trace.id}</h3><p>It has ${trace.steps.length} steps.</p></section>`;
-    return `<section class="half"><h3>${trace.id}, step ${step}</h3><p><b>${here.name}</b> = ${escape_(here.text)}</p><dl>${here.takes.map(({name, items}) => `<dt>before: ${escape_(name)}</dt><dd>${cells(items)}</dd>`).join("")}<dt>after: ${escape_(here.name)}</dt><dd>${cells(here.items)}</dd></dl></section>`;
+    return `<section class="half"><h3>${trace.id}, step ${step}</h3><p><b>${here.name}</b> = ${escape_(here.text)}</p><dl>${trace.taken(here).map(({name, items}) => `<dt>before: ${escape_(name)}</dt><dd>${codesText(items)}</dd>`).join("")}<dt>after: ${escape_(here.name)}</dt><dd>${codesText(here.items)}</dd></dl></section>`;
   };
   const where = parts ? `They part at step ${parts.number} of A${step ? step < parts.number ? ", which is still to come" : step === parts.number ? ": this one" : ", which is behind" : ""}.` : "They part nowhere.";
   return `<div id="stepper" role="group" aria-label="step through the programs">${button(Math.max(1, step - 1), "Previous step")} ${button(Math.min(most, step + 1), "Next step")}${parts ? ` ${button(parts.number, "Where they part")}` : ""}` +
