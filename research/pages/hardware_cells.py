@@ -62,15 +62,13 @@ def ratio_of_area(record: Record, part: str, operands: str, times: float | None 
 
 
 def area_rows(record: Record) -> list[list[Any]]:
-    """Return a row for each part and element: area without a limit and under two delay targets, each with its ratio, and the fastest."""
+    """Return a row for each part and element: area and ratio without a limit, the ratios under two delay targets, and the fastest."""
     rows = []
     for part, words in PARTS.items():
         for operands, name in NAMES.items():
-            row: list[Any] = [words, name]
-            for times in (None, MIDDLE, 1.0):
-                area = area_of(record, part, operands, times)
-                row += ["-" if area is None else f"{area:.0f}", ratio_of_area(record, part, operands, times)]
-            rows.append([*row, f"{fastest(points_of(record, part, operands)):.0f}"])
+            area = area_of(record, part, operands, None)
+            ratios = [ratio_of_area(record, part, operands, times) for times in (None, MIDDLE, 1.0)]
+            rows.append([words, name, "-" if area is None else f"{area:.0f}", *ratios, f"{fastest(points_of(record, part, operands)):.0f}"])
     return rows
 
 

@@ -45,7 +45,7 @@ def cost_pages(root: Path) -> dict[str, str]:
         area=partial(cells.ratio_of_area, record),
         energy=partial(cells.energy_ratio, record),
         middle=cells.MIDDLE,
-        areas=[[*row[:4], row[5], *row[7:]] for row in cells.area_rows(record)],
+        areas=cells.area_rows(record),
         seconds=cells.second_rows(record),
         lanes=cells.lane_rows(record, errors),
         totals=cells.total_rows(record),

@@ -49,7 +49,7 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
         drawn=f"{found['tensors'][0]['elements']:,}",
         verdicts=verdicts(whole),
         given=parts_given(whole),
-        scales=[[*row[:2], row[4], row[7]] for row in scale_rows(found)],
+        scales=scale_rows(found),
         **cost_part(gates, errors),
         forks=forks_section(root),
         duels=training_duels(runs),
@@ -102,7 +102,7 @@ def best_lead(found: Record, data: str) -> float:
 def _scales_chart(found: Record) -> str:
     """Return the picture of the lead of E1M2 under each scale, in dB."""
     rows = scale_rows(found)
-    marks = [Mark(place, series, float(row[cell])) for place, row in enumerate(rows) for series, cell in enumerate((4, 7))]
+    marks = [Mark(place, series, float(row[cell])) for place, row in enumerate(rows) for series, cell in enumerate((2, 3))]
     ticks = [(place, f"{place:+d}") for place in range(-6, 4)]
     axis = Axis("lead of E1M2 over E2M1, dB; right of 0: E1M2 is better", -6, 3, ticks)
     names = [f"{row[0]}, blocks of {row[1]}".replace("`", "") for row in rows]
@@ -110,7 +110,7 @@ def _scales_chart(found: Record) -> str:
 
 
 def scale_rows(found: Record) -> list[list[Any]]:
-    """Return scale, block, then SQNR of E2M1 and E1M2 and the lead in dB on normal numbers and on outliers, each as it is best."""
+    """Return scale, block, then the lead of E1M2 over E2M1 in dB on normal numbers and on outliers, each as it is best."""
     keys = list(dict.fromkeys((row["codec"], row["block"]) for row in found["scales"]))
     rows = []
     for codec, block in keys:
@@ -120,7 +120,7 @@ def scale_rows(found: Record) -> list[list[Any]]:
                 element: max(row["sqnr_db"] for row in found["scales"] if _is(row, codec, block, data, element))
                 for element in ("e2m1", "e1m2")
             }
-            cells += [f"{best['e2m1']:.2f}", f"{best['e1m2']:.2f}", f"{best['e1m2'] - best['e2m1']:+.2f}"]
+            cells.append(f"{best['e1m2'] - best['e2m1']:+.2f}")
         rows.append([Code(codec), block, *cells])
     return rows
 

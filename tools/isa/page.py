@@ -69,7 +69,7 @@ def isa_pages(root: Path) -> dict[str, str]:
         shape=SHAPE,
         suite_rows=suite_rows(root / "vectors"),
         lossy={row[0]: row[6] for row in hardware["hardware"]},
-        lead={row[0]: (row[4], row[7]) for row in scale_rows(found)},
+        lead={row[0]: (row[2], row[3]) for row in scale_rows(found)},
         rotation=hardware["rotation"],
         commands=[source.COMMAND for source in SOURCES] + [FORKS],
     )

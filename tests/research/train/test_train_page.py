@@ -51,11 +51,7 @@ def test_no_record_no_page(tmp_path):
 def test_orders_are_told_as_they_came_out(tmp_path):
     found = pages(tmp_path, {"decoder_cpu": study("decoder_cpu", list(decoder_runs()))})
     text = found[PAGE]
-    rows = {
-        cells[1]: cells
-        for row in text.splitlines()
-        if "` < `" in row and (cells := [c.strip() for c in row.split("|")])[0] == ""
-    }
+    rows = {cells[1]: cells for row in text.splitlines() if "` < `" in row and (cells := [c.strip() for c in row.split("|")])[0] == ""}
     assert rows["`bf16` < `ufp4`"][2:6] == ["dense_32, dense_64, dense_96", "9 of 9", "+1.00 ± 0.00", "> 0.99"]
     assert rows["`ufp4` < `e2m1_baseline`"][3] == "8 of 9"
     assert rows["`ufp4` < `ufp4_no_sr`"][2:5] == ["dense_64", "0 of 3", "-0.50 ± 0.00"]
