@@ -280,8 +280,9 @@ class _Plan:
             progress(tensor.name)
             for rows in tensor.chunks():
                 units = (len(rows.codes), tensor.shape[-1] // record.elements)
-                pairs = rows.codes.reshape(*units, scales, 2, half).swapaxes(-1, -2).reshape(*units, record.elements)
-                yield np.concatenate([_scale_bytes(tensor, rows).reshape(*units, scales), pack_nibbles(pairs)], -1)
+                codes = rows.codes.reshape(*units, scales, 2, half)
+                packed = (codes[..., 0, :] | codes[..., 1, :] << 4).reshape(*units, scales * half)
+                yield np.concatenate([_scale_bytes(tensor, rows).reshape(*units, scales), packed], -1)
 
         return Planned(name, record.type, tensor.shape, size_of_records(self.store, tensor.shape), units)
 

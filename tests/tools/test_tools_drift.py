@@ -29,6 +29,11 @@ def docs(word: str, root: Path, python_path: Path | None = None) -> subprocess.C
     return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=CLONE)
 
 
+def reaches(kind: str, name: str, other: tuple[str, str]) -> bool:
+    """Return True for an object that names the other, or names what reaches it."""
+    return any(item[:2] == other or reaches(*item[:2], other) for item in get(kind, name).references())
+
+
 def differing(text: str) -> set[str]:
     return {line.removeprefix("--- ") for line in text.splitlines() if line.startswith("--- ")}
 
@@ -38,10 +43,10 @@ def test_a_changed_fact_names_its_pages_and_the_command_mends_them(copy: Path) -
     replace(copy / "spec/rounding/rna.yaml", ', half: "next"', ', half: "keep"')
     result = docs("check", copy)
     assert (result.returncode, result.stderr) == (1, "")
-    named = {  # their digest covers what they name
-        f"docs/reference/{kind}/{name}.md" for kind in ("instruction", "recipe") for name in names(kind)
-        if any(item[:2] == ("rounding", "rna") for item in get(kind, name).references())
-    }  # fmt: skip
+    pages = [(kind, name) for kind in ("checkpoint", "instruction", "recipe") for name in names(kind)]
+    named = {
+        f"docs/reference/{kind}/{name}.md" for kind, name in pages if reaches(kind, name, ("rounding", "rna"))
+    }  # their digest covers it
     assert named and differing(result.stdout) == {"docs/reference/rounding/rna.md", "c_ref/src/tables/tables.c"} | named
     assert "-| any | lower | lower | upper | upper |" in result.stdout and "+| any | lower | lower | lower | upper |" in result.stdout
     assert result.stdout.splitlines()[-1] == f"to mend it: {tree.COMMAND}"
