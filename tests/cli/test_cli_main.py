@@ -24,6 +24,14 @@ def test_version(capsys):
     assert (code, out.split()[-1], err) == (0, emu.__version__, "")
 
 
+@pytest.mark.parametrize(
+    "words", [["convert", "e2m1", "5", "0.25"], ["show", "ue1m0"], ["--help"], [], ["nonsense"], ["convert", "e2m1", "abc"]]
+)
+def test_python_m_emu_is_the_command(capsys, tmp_path, words):
+    done = subprocess.run([sys.executable, "-P", "-m", "emu", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == call(capsys, *words)
+
+
 def test_help_names_every_command(capsys):
     code, out, _ = call(capsys, "--help")
     assert code == 0

@@ -7,6 +7,7 @@ import pytest
 from support.devtools import chromium, page, served
 
 from emu.base.errors import FileError
+from tools.release.steps import all_steps
 from tools.site.__main__ import main
 from tools.site.build import HERE, put
 
@@ -75,6 +76,20 @@ def test_a_stale_page_fails_the_build(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr("tools.docs.tree.check", lambda root, told=told: told)
         assert main(["build", "--out", str(tmp_path)]) == code
     assert capsys.readouterr().out == "stale: --- docs/reference/spec.md: run python -m tools.docs build\n"
+
+
+def test_the_stale_check_is_left_out_where_another_step_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr("tools.site.build.build", lambda root, out, version: [])
+    monkeypatch.setattr("tools.docs.tree.check", lambda root: asked.append(root) or [])
+    assert main(["build", "--out", str(tmp_path), "--no-stale-check"]) == 0 and asked == []
+    assert main(["build", "--out", str(tmp_path)]) == 0 and asked == [Path()]
+
+
+def test_a_step_that_leaves_out_the_stale_check_comes_after_the_step_that_runs_it() -> None:
+    steps = all_steps(HERE.parents[1])
+    checks, leaves = ([n for n, step in enumerate(steps) if words in step.command] for words in ("tools.docs check", "--no-stale-check"))
+    assert len(checks) == len(leaves) == 1 and checks[0] < leaves[0]
 
 
 MENU = """
