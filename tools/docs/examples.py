@@ -17,13 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TEXTS = (
-    "README.md",
-    *(
-        f"docs/{name}.md"
-        for name in ("chips", "grids", "how_it_works", "howto_kernel", "howto_study", "kernels", "own_formats", "rtl", "tour")
-    ),
-)
+_NAMES = "chips grids how_it_works howto_kernel howto_study kernels layouts own_formats p3109 rtl tour"
+TEXTS = ("README.md", *(f"docs/{name}.md" for name in _NAMES.split()))
 SECONDS = 120
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _START = [sys.executable, "-P", "-c", "from emu.cli.main import main; main()"]
