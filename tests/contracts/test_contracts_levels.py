@@ -177,7 +177,7 @@ def test_an_unused_bit_of_a_scale_is_open():
 # Machines that are wrong in one fact.
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     "text", ["dot/bf16_register", "dot/rvbna4_rne", "dot/int12_saturate", "accumulate/int12_cut", "dot/bf16_register_random"]
 )

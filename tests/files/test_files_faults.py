@@ -141,6 +141,7 @@ def test_a_folder_that_may_not_be_written(place):
     place.said("a read-only folder")
 
 
+@pytest.mark.cases(0, 10)
 @every
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle(place, number):
@@ -155,6 +156,7 @@ def test_a_signal_in_the_middle(place, number):
     place.said("signals")
 
 
+@pytest.mark.cases(0, 10)
 @pytest.mark.parametrize("way", ["nameless", "hidden"])
 @every
 def test_a_signal_around_each_change_of_a_folder(place, way, monkeypatch):
@@ -171,6 +173,7 @@ def test_a_signal_around_each_change_of_a_folder(place, way, monkeypatch):
     place.said("signals around names")
 
 
+@pytest.mark.cases(0, 7)
 @every
 def test_two_writers_at_once(place):
     """One writer stops at a call while another runs from start to end: one result, whole; the late one says that it exists."""
@@ -218,6 +221,7 @@ def jumping(jump: Callable[[float, int], float]) -> None:
     time.gmtime = lambda seconds=None: real_gm(now() if seconds is None else seconds)
 
 
+@pytest.mark.cases(0, 7)
 @every
 def test_clocks_that_jump(place):
     """No clock is in a result: inputs of the past and the future, and clocks that jump, give the same bytes."""

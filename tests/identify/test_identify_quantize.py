@@ -30,7 +30,7 @@ def test_a_recipe_is_itself(quantize_target, name):
     assert not found.departures and found.exit_code == 0
 
 
-@pytest.mark.cases(0, 24)
+@pytest.mark.cases(0, 8)
 @pytest.mark.parametrize("source", ["bf16", "fp32"])
 @pytest.mark.parametrize("name", names("recipe"))
 def test_every_recipe_is_itself_or_equal(quantize_target, name, source):

@@ -100,7 +100,7 @@ def slow(*values):
 HALF, MINUS_0 = 1 << 39, 1 << 31
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(
     ("up", "text", "stage"),
     [
@@ -127,7 +127,7 @@ def is_nan(x):
     return (x & 0x7FFFFFFF) > 0x7F800000
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize(
     ("answer", "text", "stage"),
     [

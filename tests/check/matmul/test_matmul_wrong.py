@@ -165,7 +165,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 13)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_product_fails_and_is_located(name):
     kernel, words = WRONG[name]
@@ -190,7 +190,7 @@ MORE = [
 ]
 
 
-@pytest.mark.cases(1, 8)
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize(("pair", "bits"), [*WIDTHS, *MORE])
 def test_an_accumulator_of_one_bit_less_fails_and_of_as_many_passes(pair, bits):
     def kernel(a, b):

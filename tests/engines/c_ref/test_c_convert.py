@@ -204,7 +204,7 @@ def test_binary64_with_random_bits_to_wide_formats(rounding: str) -> None:
             assert compare(codes, "fp64", get("format", name), how, policy, draws(len(codes), how, salt)) == len(codes)
 
 
-@pytest.mark.cases(0, 24)
+@pytest.mark.cases(0, 8)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_16_bit_sources(name: str, source: str) -> None:
@@ -216,7 +216,7 @@ def test_all_16_bit_sources(name: str, source: str) -> None:
             assert compare(codes, source, fmt, get("rounding", rounding), policy) == 1 << 16
 
 
-@pytest.mark.cases(0, 8)
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", FORMATS)
 def test_many_bf16_sources_with_random_bits(name: str) -> None:
     """Every third bf16 code, once for each way of adding the random bits."""

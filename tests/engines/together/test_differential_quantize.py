@@ -76,13 +76,13 @@ def run_blocks(judge: Any, name: str, examples: int) -> None:
     assert 4 * sum(gave_bits) >= len(gave_bits) > 0
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(3, 29)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_blocks_of_hypothesis_there_and_back(judge: Any, name: str) -> None:
     run_blocks(judge, name, 4 if name in HEAVY else 12)
 
 
-@pytest.mark.cases(0, 12)
+@pytest.mark.cases(0, 4)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_many_blocks_of_hypothesis(judge: Any, name: str) -> None:
     run_blocks(judge, name, 15 if name in HEAVY else 50)
