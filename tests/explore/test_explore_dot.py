@@ -342,6 +342,7 @@ FAULTS = {
 RARE = ("open said as a code", "infinity's sign")  # of few rows
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_room_is_noticed(page, tmp_path, fault):
     rows = rows_over(known(page), 1200 if fault in RARE else 250)

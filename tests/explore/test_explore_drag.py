@@ -62,6 +62,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_places_is_noticed(page, tmp_path, fault):
     assert next(wrong(planted(page, *FAULTS[fault]), tmp_path), None)
@@ -133,6 +134,7 @@ DRAGS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", DRAGS)
 def test_a_fault_of_dragging_is_noticed(page, tmp_path, fault):
     assert dragged(planted(page, *DRAGS[fault]), tmp_path)
@@ -197,6 +199,7 @@ LIFTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", LIFTS)
 def test_a_fault_of_bars_is_noticed(page, tmp_path, fault):
     assert lifted(planted(page, *LIFTS[fault]), tmp_path)
@@ -255,6 +258,7 @@ AMENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", AMENDS)
 def test_a_fault_of_amending_is_noticed(page, tmp_path, fault):
     assert amended(planted(page, *AMENDS[fault]), tmp_path)

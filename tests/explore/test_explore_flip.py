@@ -170,6 +170,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_nearest_changes_is_noticed(page, tmp_path, fault):
     assert next(wrong(planted(page, *FAULTS[fault]), tmp_path, rows()[::2]), None)

@@ -79,6 +79,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_formula_is_noticed(page, tmp_path, fault):
     assert wrong(planted(page, *FAULTS[fault]), tmp_path)[0]

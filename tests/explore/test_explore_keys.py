@@ -129,6 +129,7 @@ def test_keys_and_buttons_do_what_they_say(page, tmp_path, what):
     assert not LOOKS[what](page, tmp_path)
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("what", FAULTS)
 def test_a_fault_of_them_is_noticed(page, tmp_path, what):
     assert LOOKS[what](planted(page, *FAULTS[what]), tmp_path)

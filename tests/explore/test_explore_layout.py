@@ -167,6 +167,7 @@ POINT_FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", POINT_FAULTS)
 def test_a_fault_of_pointing_is_noticed(page, tmp_path, fault):
     try:
@@ -187,6 +188,7 @@ WRONG_BYTES = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", [*WRONG_PLACES, *WRONG_BYTES])
 def test_a_fault_of_places_and_bytes_is_noticed(page, tmp_path, fault):
     faulty = planted(page, *{**WRONG_PLACES, **WRONG_BYTES}[fault])
@@ -306,6 +308,7 @@ OWN_FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", OWN_FAULTS)
 def test_a_fault_of_own_layouts_is_noticed(page, tmp_path, fault):
     faulty = planted(page, *OWN_FAULTS[fault])

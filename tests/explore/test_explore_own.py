@@ -78,6 +78,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_descriptors_is_noticed(page, tmp_path, fault):
     faulty = planted(page, *FAULTS[fault])
@@ -221,6 +222,7 @@ FAULTS_OF_DROPS = [
 ]  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS_OF_DROPS)
 def test_a_fault_of_drops_is_noticed(page, tmp_path, fault):
     assert told_elsewhere(planted(page, *fault), tmp_path) != [[said, True] for said in DROPS.values()]

@@ -140,6 +140,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_own_recipes_is_noticed(page, tmp_path, fault):
     assert wrong_recipes(planted(page, *FAULTS[fault]), tmp_path, 24)[0]
@@ -153,6 +154,7 @@ MACHINE_FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", MACHINE_FAULTS)
 def test_a_fault_of_own_datapaths_is_noticed(page, tmp_path, fault):
     assert wrong_machines(planted(page, *MACHINE_FAULTS[fault]), tmp_path)[0]

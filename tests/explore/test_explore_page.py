@@ -333,6 +333,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.cases(6, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_page_is_noticed(page, tmp_path, fault):
     rows = number_rows(400)

@@ -93,6 +93,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_looks_is_noticed(page, tmp_path, fault):
     assert next(different(planted(page, *FAULTS[fault]), tmp_path, ("number",)), None)

@@ -130,6 +130,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_rotation_is_noticed(page, tmp_path, fault):
     assert wrong(planted(page, *FAULTS[fault]), tmp_path, rows()[::3])

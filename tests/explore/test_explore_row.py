@@ -307,6 +307,7 @@ BEHIND = {  # faults that no right row shows, with the test that does
 }
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_rows_is_noticed(page, tmp_path, fault):
     faulty = planted(page, *FAULTS[fault])

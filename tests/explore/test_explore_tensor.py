@@ -165,6 +165,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(3, 0)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_room_is_noticed(page, tab, tmp_path, fault):
     found = shown(tab, planted(page, *FAULTS[fault]), tmp_path, written("npy", tmp_path), recipe="nvfp4_modelopt", tensor="array")
