@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from emu.base.workers import Done, Result, Task
 LOCAL: Final = "local:"
 MOST: Final = 256  # local workers
 FORM: Final = "local:N, or the address of a scheduler, such as tcp://127.0.0.1:8786"
+_PLACE: Final = re.compile(r"(?:tcp|tls|ucx|wss?)://(?:[\w.-]+|\[[\da-fA-F:]+\]):(?P<port>\d{1,5})", re.ASCII)
 PATIENCE: Final = 60.0  # seconds that a scheduler may be away
 _AHEAD: Final = 4  # tasks that each thread of the workers has or waits for: enough to keep it at work, few enough to keep here
 _PAUSE: Final = 0.5
@@ -33,7 +35,8 @@ def checked_address(text: str) -> str:
     kind, _, count = text.partition(":")
     if kind == "local" and not (count.isascii() and count.isdecimal() and 1 <= int(count) <= MOST):
         raise OperandError(f"cluster {text!r}: write {FORM}; N from 1 to {MOST}")
-    if kind != "local" and "://" not in text:
+    place = _PLACE.fullmatch(text)
+    if kind != "local" and not (place and 1 <= int(place["port"]) < 1 << 16):
         raise OperandError(f"cluster {text!r}: write {FORM}")
     return text
 

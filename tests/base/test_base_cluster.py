@@ -10,15 +10,21 @@ from emu.base.errors import OperandError, ToolError
 from emu.base.workers import in_order
 from emu.cli.main import run
 
+NO_COUNTS = ("local:0", "local:257", "local:", "local", "local:-1", "local:٣")
+NO_PLACES = ("8786", "host:8786", "", "tcp://", "tcp://host", "tcp://host:", "tcp://host:0", "tcp://host:٣", "tcp://:8786")
+NO_PLACES += ("http://host:8786", "tcp://host:port", "tcp://host:8786/x", "tcp://host:8786 ", " tcp://host:8786")
+NO_PLACES += ("tcp://ho st:8786", "tcp://host:65536")
 
-@pytest.mark.parametrize("text", ["local:0", "local:257", "local:", "local", "local:-1", "local:٣", "8786", "host:8786", ""])
+
+@pytest.mark.parametrize("text", [*NO_COUNTS, *NO_PLACES])
 def test_what_is_no_cluster(text: str) -> None:
     with pytest.raises(OperandError, match="write local:N, or the address of a scheduler, such as tcp://"):
         checked_address(text)
 
 
 def test_what_is_one() -> None:
-    assert [checked_address(text) for text in ("local:1", "local:256", "tls://host:8786")] == ["local:1", "local:256", "tls://host:8786"]
+    for text in ("local:1", "local:256", "tls://host:8786", "tcp://10.0.0.5:1", "tcp://[::1]:65535", "wss://a.b-c:8786"):
+        assert checked_address(text) == text
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

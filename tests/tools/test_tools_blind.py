@@ -1,16 +1,25 @@
 """Blind mutation: what is drawn, how a mutant is judged, and what the kept record says; on a small clone of its own."""
 
 import json
+import os
+import pickle
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.cluster import need_cluster
 
+from emu.base import cluster
 from emu.base.errors import EngineError, FileError
+from tools.blind import __main__ as command
 from tools.blind import judge
 from tools.blind.__main__ import DEFAULT, RECORD, counts, main
 from tools.blind.draw import Mutant
-from tools.blind.judge import Bench, Verdict
+from tools.blind.judge import Bench, Clone, Task, Verdict, bench, state_of
 
 DOUBLE = "def double(x: int | None) -> int:\n    return 0 if x is None else x + x\n"
 FILE = "emu/engines/exact/double.py"
@@ -99,6 +108,8 @@ def test_places_are_drawn_by_the_seed_and_never_in_annotations(clone):
         (["--count", "0"], "must be above 0"),
         (["--room", "nowhere"], "--room nowhere: no such folder"),
         (["--check", "--out", "/nowhere.json"], "record of blind mutants"),
+        (["--cluster", "here"], "cluster 'here': write local:N"),
+        (["--cluster", "local:0"], "cluster 'local:0': write local:N"),
     ],
 )
 def test_wrong_words_are_one_line(capsys, monkeypatch, words, said):
@@ -106,6 +117,121 @@ def test_wrong_words_are_one_line(capsys, monkeypatch, words, said):
     assert main(words) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1
+
+
+class Workers:
+    """A scheduler and two workers started in a clone, as one does on other machines."""
+
+    def __init__(self, clone: Path, checkout: Path) -> None:
+        self.clone, self.checkout, self.processes, self.killed = clone, checkout, [], 0
+        self.start("scheduler", "--port", "0", "--scheduler-file", str(clone.parent / "scheduler.json"))
+        for _ in range(2):
+            self.start("worker", "--scheduler-file", str(clone.parent / "scheduler.json"), "--no-nanny", "--nthreads", "1")
+
+    def start(self, program: str, *words: str) -> None:
+        """Start a program of Dask; its local files lie beside the clone."""
+        with (self.clone.parent / "dask.log").open("ab") as log:
+            line = [sys.executable, "-P", "-m", f"distributed.cli.dask_{program}", "--host", "127.0.0.1", "--no-dashboard", *words]
+            line += ["--local-directory", str(self.clone.parent)] * (program == "worker")
+            environment = os.environ | {"PYTHONPATH": str(self.checkout)}
+            self.processes.append(subprocess.Popen(line, cwd=self.clone, env=environment, stdout=log, stderr=log))
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler answers."""
+        place = self.clone.parent / "scheduler.json"
+        for _ in range(600):
+            if place.exists() and place.stat().st_size:
+                return str(json.loads(place.read_text(encoding="utf-8"))["address"])
+            time.sleep(0.05)
+        raise AssertionError((self.clone.parent / "dask.log").read_text(encoding="utf-8"))
+
+    def end(self, first: int = 0, stop: int | None = None) -> None:
+        """End processes as a power cut does."""
+        for process in self.processes[first:stop]:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def workers(clone, checkout, monkeypatch) -> Iterator[Workers]:
+    """A scheduler and two workers in the small clone, whose tests need no plugin."""
+    need_cluster()
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    made = Workers(clone, checkout)
+    yield made
+    made.end()
+
+
+def run(clone: Path, name: str, *words: str) -> tuple[int, bytes]:
+    """Judge the mutants of the small clone, here or elsewhere; return the exit code and the record."""
+    out = clone.parent / name
+    code = main(["--root", str(clone), "--room", "emu/engines/exact", "--count", "3", "--seed", "5", "--out", str(out), *words])
+    return code, out.read_bytes() if out.exists() else b""
+
+
+@pytest.mark.exhaustive  # pytest in processes of their own
+def test_the_record_is_the_same_wherever_mutants_are_judged(workers, monkeypatch, capsys):
+    pytest.importorskip("cosmic_ray", reason="the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
+    clone = workers.clone
+    one = run(clone, "one.json")
+    outcomes = [each["outcome"] for each in json.loads(one[1])["mutants"]]
+    assert one[0] == 1 and len(outcomes) == 3 and set(outcomes) == {"killed", "survived"}
+    assert run(clone, "two.json", "--jobs", "2") == run(clone, "local.json", "--cluster", "local:2") == one
+    write, calls = command._write, []
+
+    def disturbed(*given):
+        """Kill a worker when the first verdict is there."""
+        write(*given)
+        if not calls:
+            workers.end(1, 2)
+        calls.append(given)
+
+    monkeypatch.setattr(command, "_write", disturbed)
+    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 3
+    capsys.readouterr()
+    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 3
+    assert "3 mutants, 3 judged before" in capsys.readouterr().out
+    (clone / "tests/double/conftest.py").write_text("other = 1\n", encoding="utf-8")  # the worker keeps its bench of the clone as it was
+    monkeypatch.setattr(command, "state_of", lambda *_: "0" * 64)
+    assert run(clone, "no.json", "--cluster", workers.address) == (2, b"")
+    assert "of a worker has other files, packages or Python than" in one_line(capsys)
+
+
+def one_line(capsys) -> str:
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    return err
+
+
+@pytest.mark.exhaustive  # Dask waits some seconds for a scheduler
+def test_no_scheduler_is_something_missing(clone, capsys, monkeypatch):
+    need_cluster()
+    pytest.importorskip("cosmic_ray", reason="the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
+    monkeypatch.setattr(command, "done_by_cluster", lambda *given: cluster.done_by_cluster(*given, 0.1))
+    assert run(clone, "no.json", "--cluster", "tcp://127.0.0.1:1") == (5, b"")
+    assert "no scheduler answers at tcp://127.0.0.1:1" in one_line(capsys)
+
+
+def test_a_bench_is_made_in_an_equal_clone_alone(clone, tmp_path, monkeypatch):
+    (clone / "made.json").touch()
+    state = state_of(clone, "made.json")
+    (clone / "made.json").write_text("1", encoding="utf-8")
+    assert state_of(clone, "made.json") == state != state_of(clone, "")
+    monkeypatch.setattr(judge, "Bench", lambda root, *_: root)
+    monkeypatch.chdir(tmp_path)
+    try:
+        assert bench(Clone(str(clone), "made.json", state), 1, 1.0, 0) == clone
+        with pytest.raises(FileError, match="start it in an equal clone"):
+            bench(Clone(str(tmp_path / "gone"), "made.json", state), 2, 1.0, 0)
+        monkeypatch.chdir(clone)
+        assert bench(Clone(str(tmp_path / "gone"), "made.json", state), 3, 1.0, 0) == clone
+        (clone / FILE).write_text("0\n", encoding="utf-8")
+        with pytest.raises(FileError, match="start it in an equal clone"):
+            bench(Clone(str(clone), "made.json", state), 4, 1.0, 0)
+    finally:
+        bench.cache_clear()
+    assert pickle.loads(pickle.dumps(Task(Clone("a", "b", "c"), 1, 2.0, Mutant(FILE, 1, "X", 0, "", "", "")))).mutant.file == FILE
 
 
 def test_the_record_keeps_its_counts_and_says_what_changed(checkout, tmp_path, capsys):

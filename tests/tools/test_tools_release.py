@@ -9,7 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support.cluster import need_cluster
 
+from tools.release import __main__ as command
 from tools.release.__main__ import main
 from tools.release.steps import all_steps, ci_steps
 
@@ -233,3 +235,23 @@ def test_each_extra_is_tried(checkout):
     extras = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (step,) = [step for step in all_steps(checkout) if step.name == "extras"]
     assert {*step.command.partition("for extra in ")[2].partition(";")[0].split()} == {*extras} - {"torch", "foreign"}
+
+
+def test_commands_are_told_where_their_tasks_run(tree, monkeypatch, capsys):
+    (tree.parent / "steps.toml").write_text("[[step]]\nname = 'one'\nminutes = 1\ncommand = 'echo $workers'\n", encoding="utf-8")
+    assert release(tree) == 0 and state(tree)["one"]["said"] == f"--jobs {os.cpu_count()}"
+    assert release(tree, "--only", "one", "--cluster", "local:3") == 0 and state(tree)["one"]["said"] == "--cluster local:3"
+    capsys.readouterr()
+    for address in ("here", "tcp://127.0.0.1:port", ""):
+        assert release(tree, "--cluster", address) == 2
+        assert f"cluster {address!r}: write local:N, or the address of a scheduler" in capsys.readouterr().err
+
+
+@pytest.mark.exhaustive  # Dask waits some seconds for a scheduler
+def test_no_step_begins_where_no_scheduler_answers(tree, monkeypatch, capsys):
+    need_cluster()
+    monkeypatch.setattr(command, "ANSWER", 0.1)
+    assert release(tree, "--cluster", "tcp://127.0.0.1:1") == 5
+    err = capsys.readouterr().err
+    assert "no scheduler answers at tcp://127.0.0.1:1" in err and err.count("\n") == 1
+    assert not (tree.parent / "work" / "count").exists()

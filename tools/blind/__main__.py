@@ -1,6 +1,7 @@
 """Draws mutants and runs each before the tests that reach it: `python -m tools.blind --count 60 --seed 1 --out FILE.json`.
 
-A run that was stopped goes on when the same command is given again. Exit codes: 0 no survivor, 1 survivors (named), 2 misuse.
+A run that was stopped goes on when the same command is given again; no result depends on where mutants are judged.
+Exit codes: 0 no survivor, 1 survivors (named), 2 misuse, 5 something is missing: a library, a scheduler that answers.
 `--check`: what of the record is of sources that are others now; exit code 1 where any is.
 """
 
@@ -10,19 +11,18 @@ import argparse
 import hashlib
 import importlib.util
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
 from typing import Any, Final
 
-from emu.base.errors import EmuError, FileError
+from emu.base.cluster import checked_address, done_by_cluster
+from emu.base.errors import EmuError, FileError, ToolError
+from emu.base.workers import done_by_processes
 from emu.files.record import Record, opens
 from tools.blind.draw import ROOMS, Mutant, drawn
-from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Bench
+from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Clone, Task, judged, state_of
 
 DEFAULT: Final = Path("docs", "evidence", "blind_mutation.json")
 OUTCOMES: Final = (KILLED, SURVIVED, OPEN, EQUAL)
@@ -63,7 +63,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--room", metavar="DIR", action="append", help=f"Draw from this folder; repeatable. Default: {' '.join(ROOMS)}.")
     parser.add_argument("--tests", type=int, default=12, help="The most test files for a mutant, the nearest first. Default: 12.")
     parser.add_argument("--seconds", type=float, default=600, help="The most time for a mutant. Default: 600.")
-    parser.add_argument("--jobs", "-j", type=int, default=1, help="Mutants at a time; no result depends on it. Default: 1.")
+    parser.add_argument("--jobs", "-j", type=int, default=1, help="Mutants at a time, on this machine. Default: 1.")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="local:N, or a scheduler whose workers were started in equal clones.")
     parser.add_argument("--out", "-o", metavar="FILE", type=Path, default=DEFAULT, help=f"The record. Default: {DEFAULT}.")
     parser.add_argument("--check", action="store_true", help="Only say what of the record is of other sources.")
     parser.add_argument("--root", metavar="DIR", type=Path, default=Path(), help="The clone; default: this folder.")
@@ -71,10 +72,12 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if min(given.count, given.tests, given.jobs) < 1 or not given.seconds > 0:
             raise FileError("--count, --tests, --jobs and --seconds must be above 0")
+        if given.cluster:
+            checked_address(given.cluster)
         return _stale(given.root, given.out) if given.check else _run(given)
     except (EmuError, OSError) as error:
         print(f"emu: tools.blind: {error}", file=sys.stderr)
-        return 2
+        return 5 if isinstance(error, ToolError) else 2
 
 
 def _stale(root: Path, out: Path) -> int:
@@ -105,7 +108,7 @@ def _rooms(given: argparse.Namespace) -> list[str]:
 
 def _run(given: argparse.Namespace) -> int:
     if importlib.util.find_spec("cosmic_ray") is None:
-        raise FileError("the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
+        raise ToolError("the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
     rooms = _rooms(given)
     mutants = drawn(given.root, rooms, given.seed, given.count)
     kept: dict[str, dict[str, Any]] = {}
@@ -113,31 +116,28 @@ def _run(given: argparse.Namespace) -> int:
         kept = {Mutant(**{key: each[key] for key in Mutant._fields}).name: each for each in RECORD.read(given.out)["mutants"]}
     done = {mutant.name: kept[mutant.name] for mutant in mutants if mutant.name in kept}
     print(f"{len(mutants)} mutants, {len(done)} judged before", flush=True)
-    with tempfile.TemporaryDirectory() as name:
-        benches: SimpleQueue[Bench] = SimpleQueue()
-        for number in range(given.jobs):
-            benches.put(Bench(given.root, Path(name, str(number)), given.tests, given.seconds))
-        lock = Lock()
-
-        def one(mutant: Mutant) -> None:
-            bench = benches.get()
-            try:
-                verdict = bench.judged(mutant)
-            finally:
-                benches.put(bench)
-            with lock:
-                done[mutant.name] = mutant._asdict() | verdict._asdict() | {"note": ""}
-                _write(given, rooms, [done[each.name] for each in mutants if each.name in done])
-                print(f"{verdict.outcome:8} {mutant.file}:{mutant.line} {mutant.operator} {verdict.killer}", flush=True)
-
-        with ThreadPoolExecutor(given.jobs) as pool:
-            list(pool.map(one, [mutant for mutant in mutants if mutant.name not in done]))
+    left = [mutant for mutant in mutants if mutant.name not in done]
+    clone = _clone(given)
+    tasks = [Task(clone, given.tests, given.seconds, mutant) for mutant in left]
+    found = done_by_cluster(judged, tasks, given.cluster) if given.cluster else done_by_processes(judged, tasks, given.jobs)
+    with closing(found):
+        for index, verdict in found:
+            mutant = left[index]
+            done[mutant.name] = mutant._asdict() | verdict._asdict() | {"note": ""}
+            _write(given, rooms, [done[each.name] for each in mutants if each.name in done])
+            print(f"{verdict.outcome:8} {mutant.file}:{mutant.line} {mutant.operator} {verdict.killer}", flush=True)
     entries = [done[each.name] for each in mutants]
-    left = [each for each in entries if each["outcome"] not in (KILLED, EQUAL)]
-    for each in left:
+    alive = [each for each in entries if each["outcome"] not in (KILLED, EQUAL)]
+    for each in alive:
         print(f"{each['outcome']}: {each['file']}:{each['line']} {each['operator']}\n  - {each['before']}\n  + {each['after']}")
     print(", ".join(f"{number} {outcome}" for outcome, number in counts(entries).items()))
-    return int(bool(left))
+    return int(bool(alive))
+
+
+def _clone(given: argparse.Namespace) -> Clone:
+    root, out = given.root.resolve(), given.out.resolve()
+    record = out.relative_to(root).as_posix() if out.is_relative_to(root) else ""
+    return Clone(str(root), record, state_of(root, record))
 
 
 def _write(given: argparse.Namespace, rooms: Sequence[str], entries: list[dict[str, Any]]) -> None:

@@ -8,18 +8,25 @@ pass on the right source, else it judges nothing and the run stops. `survived`: 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from hashlib import sha256
+from importlib.metadata import distributions
+from multiprocessing.util import Finalize
 from pathlib import Path
+from threading import Lock
 from typing import Final, NamedTuple
 
-from emu.base.errors import EngineError
+from emu.base.caches import bounded
+from emu.base.errors import EngineError, FileError
 from tools.blind.draw import Mutant, changed_source
 from tools.processes import output_of
 from tools.quick.choose import python_sources, ranked
-from tools.release.tree import files_of
+from tools.release.tree import digest, files_of, snapshot
 
 KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
@@ -32,6 +39,54 @@ class Verdict(NamedTuple):
     outcome: str
     killer: str
     files: int
+
+
+class Clone(NamedTuple):
+    """Where mutants are judged. root: its folder.   record: a file there that judging writes, no part of it.   state: as state_of."""
+
+    root: str
+    record: str
+    state: str
+
+
+class Task(NamedTuple):
+    """A mutant to judge: the outcome is a function of this alone. tests, seconds: as Bench."""
+
+    clone: Clone
+    tests: int
+    seconds: float
+    mutant: Mutant
+
+
+def state_of(root: Path, record: str) -> str:
+    """Return one sha256 of all that decides how a mutant ends: the files of the clone, Python, the machine's kind, installed packages."""
+    files = {path: value for path, value in snapshot(root).items() if path != record}
+    packages = sorted({f"{each.name} {each.version}" for each in distributions()})
+    words = [digest(files), platform.python_version(), platform.machine(), *packages]
+    return sha256("\n".join(words).encode()).hexdigest()
+
+
+def judged(task: Task) -> Verdict:
+    """Judge a mutant in a clone of this machine: the command's, else the one in which this worker was started. Raises: as Bench, bench."""
+    with _one_at_a_time:
+        return bench(task.clone, task.tests, task.seconds, os.getpid()).judged(task.mutant)
+
+
+@bounded(1)
+def bench(clone: Clone, tests: int, seconds: float, process: int) -> Bench:
+    """Return the bench of a process, this one: a forked one may not share it. It goes when the process ends.
+
+    Raises: FileError (no clone here has the command's state).
+    """
+    for root in (Path(clone.root), Path.cwd()):
+        if (root / ".git").exists() and state_of(root, clone.record) == clone.state:
+            place = tempfile.mkdtemp(prefix="emu-blind-")
+            Finalize(None, shutil.rmtree, (place, True), exitpriority=0)
+            return Bench(root, Path(place), tests, seconds)
+    raise FileError(f"cluster: {Path.cwd()} of a worker has other files, packages or Python than {clone.root}: start it in an equal clone")
+
+
+_one_at_a_time: Final = Lock()
 
 
 class Bench:

@@ -2,21 +2,27 @@
 
 What has passed is kept in DIR and is not run again while the tree is the same one, to the byte, under the same Python; a changed tree
 starts anew. The output of a step is in DIR/logs/STEP.log. The steps are those of .ci/run and of tools/release/steps.toml.
-Exit codes: 0 all steps that were asked for passed, 1 one failed, 2 misuse.
+--cluster: steps whose tasks may run on other machines (their commands name $workers) give them to its workers; nothing else changes.
+Exit codes: 0 all steps that were asked for passed, 1 one failed, 2 misuse, 5 no scheduler answers.
 """
 
 from __future__ import annotations
 
 import argparse
 import fcntl
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from emu.base.errors import EmuError, FileError
+from emu.base.cluster import LOCAL, checked_address, done_by_cluster
+from emu.base.errors import EmuError, FileError, ToolError
 from tools.release.run import FAILED, LEFT_OUT, OPEN, PASSED, Release, table
 from tools.release.steps import OWN, Step, all_steps
+
+ANSWER: Final = 10.0  # seconds within which a scheduler must run a task before the first step begins
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -28,6 +34,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "--only", metavar="STEP", action="append", default=[], help="Only this step; repeatable. One that passed runs again."
     )
     parser.add_argument("--list", action="store_true", help="Print the steps, how each ended on this tree, and run nothing.")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="local:N, or a scheduler whose workers were started in equal clones.")
     parser.add_argument("--work", metavar="DIR", type=Path, help="The folder of this release; default: out/release in the clone.")
     parser.add_argument("--root", metavar="DIR", type=Path, default=Path(), help="The clone; default: this folder.")
     parser.add_argument("--steps", metavar="FILE", type=Path, default=OWN, help="The table of steps; default: tools/release/steps.toml.")
@@ -40,7 +47,8 @@ def main(words: Sequence[str] | None = None) -> int:
         work = given.work or given.root / "out" / "release"
         if work.exists() and not work.is_dir():
             raise FileError(f"--work {work}: is no folder")
-        release = Release(given.root, work)
+        workers = f"--cluster {checked_address(given.cluster)}" if given.cluster is not None else f"--jobs {os.cpu_count()}"
+        release = Release(given.root, work, workers)
         if given.list:
             print(_listed(release, steps))
             return 0
@@ -49,10 +57,12 @@ def main(words: Sequence[str] | None = None) -> int:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise FileError(f"{release.work}: another run is at work here: wait for it, or name another folder with --work") from None
+            if given.cluster and not given.cluster.startswith(LOCAL):
+                list(done_by_cluster(str, [""], given.cluster, ANSWER))
             return _run(release, steps, given.only)
     except (EmuError, OSError) as error:
         print(f"emu: tools.release: {error}", file=sys.stderr)
-        return 2
+        return 5 if isinstance(error, ToolError) else 2
 
 
 def _listed(release: Release, steps: Sequence[Step]) -> str:

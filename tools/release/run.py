@@ -37,10 +37,10 @@ class Result(NamedTuple):
 
 
 class Release:
-    """The folder of a release: its state, its logs, what its steps make."""
+    """The folder of a release: its state, its logs, what its steps make. workers: options of a command that say where its tasks run."""
 
-    def __init__(self, root: Path, work: Path) -> None:
-        self.root, self.work = root.resolve(), work.resolve()
+    def __init__(self, root: Path, work: Path, workers: str) -> None:
+        self.root, self.work, self.workers = root.resolve(), work.resolve(), workers
         self.files = tree.snapshot(self.root)
         self.digest = hashlib.sha256(f"{tree.digest(self.files)} {sys.version} {platform.machine()}".encode()).hexdigest()
         (self.work / "logs").mkdir(parents=True, exist_ok=True)
@@ -99,8 +99,8 @@ class Release:
     def _environment(self) -> Mapping[str, str]:
         """Return the variables of a step: as .ci/run sets them; the environment that its step `tests` made comes first once it is there."""
         kept = {name: value for name, value in os.environ.items() if name not in _CLEARED}
-        kept |= {"work": str(self.work), "PYTHON": sys.executable, "MPLBACKEND": "Agg", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-        kept |= {"PIP_NO_INPUT": "1", "PYTHONPYCACHEPREFIX": str(self.work / "bytecode")}
+        kept |= {"work": str(self.work), "workers": self.workers, "PYTHON": sys.executable, "MPLBACKEND": "Agg"}
+        kept |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONPYCACHEPREFIX": str(self.work / "bytecode")}
         own = [str(self.work / "venv" / "bin")] if (self.work / "venv" / "bin" / "pytest").exists() else []
         kept["PATH"] = os.pathsep.join([*own, str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
         return kept
