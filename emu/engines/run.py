@@ -111,6 +111,10 @@ def run_operate(
         from emu.engines.c_ref.operate import operate as operate_c
 
         return operate_c(name, codes, formats, to, rounding, policy)
+    if chosen == "torch":
+        from emu.engines.torch.arrays import operate as operate_torch
+
+        return operate_torch(name, codes, formats, to, rounding, policy)
     if chosen == "numpy":
         from emu.engines.numpy.environment import check_environment
         from emu.engines.numpy.operations import operate

@@ -210,6 +210,7 @@ TABLE = (
     Capability("levels", "exact", _always),
     Capability("decode", "torch", _torch(torch_can.can_decode)),
     Capability("convert", "torch", _torch(lambda source, fmt, rounding, *_: torch_can.can_convert(source, fmt, rounding))),
+    Capability("operate", "torch", _torch(torch_can.can_operate)),
     Capability("quantize", "torch", _torch(lambda recipe, *_: torch_can.fault(quantize_program(recipe)) is None)),
     Capability("dequantize", "torch", _torch(lambda recipe, profile: torch_can.fault(dequantize_program(recipe, profile)) is None)),
     Capability("transform", "torch", _torch(torch_can.can_transform)),

@@ -47,34 +47,45 @@ def operate(
     SpecError (no entry of the policy), OpenError, EngineError.
     Source: IEEE P3109 interim report 4.0, 4.5, 4.10 to 4.16, 5.5.   Tests: tests/engines/together/test_differential_operations.py.
     """
+    given = formats_of(name, operands, formats)
+    codes, sources = _read(name, operands, given)
+    target, how = result_of(name, sources, to, rounding)
+    return run_operate(name, codes, sources, target, how, get("policy", policy), engine)
+
+
+def formats_of(name: str, operands: Sequence[Any], formats: Any) -> list[Any]:
+    """Return the format that is named for each operand, None where none is. Raises: OperandError (unknown name, numbers of them)."""
     operation = OPERATIONS.get(name)
     if operation is None:
         raise OperandError(f"operation {name!r} is unknown: one of {', '.join(OPERATIONS)}")
     if len(operands) != operation.operands:
         what = "scale, number, scale, number" if operation.scaled else f"{operation.operands}"
         raise OperandError(f"operation {name} takes {operation.operands} operands ({what}), not {len(operands)}")
-    codes, sources = _read(name, operands, formats)
-    target = _target(name, operation, sources, to)
-    if operation.gives == "code":
-        _check_listed(name, sources[0])
-    how: Rounding = get("rounding", rounding)
-    if operation.gives == "number" and how.random_bits:
-        raise OperandError(f"operation {name} takes no rounding that draws: {how.id} does")
-    return run_operate(name, codes, sources, target, how, get("policy", policy), engine)
-
-
-def _read(name: str, operands: Sequence[Any], formats: Any) -> tuple[list[Codes], list[Format]]:
-    """Return the operands' codes, of one shape, and their formats."""
     given = list(formats) if isinstance(formats, list | tuple) else [formats] * len(operands)
     if len(given) != len(operands):
         raise OperandError(f"operation {name} has {len(operands)} operands and {len(given)} formats: name one for all, or one for each")
-    for x, fmt in zip(operands, given, strict=True):
-        if fmt is None and np.asarray(x).dtype.kind in "iu":
-            raise OperandError(f"operation {name}: integers are codes: say their formats")
-    pairs = [to_codes(np.asarray(x) if isinstance(x, int) else x, fmt, "formats") for x, fmt in zip(operands, given, strict=True)]
-    for _, fmt in pairs:
+    return given
+
+
+def result_of(name: str, sources: Sequence[Format], to: str | Format | None, rounding: str | Rounding) -> tuple[Format, Rounding]:
+    """Return the format of the result and the rounding to it. Raises: OperandError (formats or a rounding that are not taken)."""
+    for fmt in sources:
         if not isinstance(fmt.facts, FloatFacts):
             raise OperandError(f"operation {name} takes float formats: {fmt.id} is none")
+    target, how = _target(name, OPERATIONS[name], sources, to), get("rounding", rounding)
+    if OPERATIONS[name].gives == "code":
+        _check_listed(name, sources[0])
+    if OPERATIONS[name].gives == "number" and how.random_bits:
+        raise OperandError(f"operation {name} takes no rounding that draws: {how.id} does")
+    return target, how
+
+
+def _read(name: str, operands: Sequence[Any], formats: Sequence[Any]) -> tuple[list[Codes], list[Format]]:
+    """Return the operands' codes, of one shape, and their formats."""
+    for x, fmt in zip(operands, formats, strict=True):
+        if fmt is None and np.asarray(x).dtype.kind in "iu":
+            raise OperandError(f"operation {name}: integers are codes: say their formats")
+    pairs = [to_codes(np.asarray(x) if isinstance(x, int) else x, fmt, "formats") for x, fmt in zip(operands, formats, strict=True)]
     try:
         shape = np.broadcast_shapes(*(codes.shape for codes, _ in pairs))
     except ValueError as exc:

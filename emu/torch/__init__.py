@@ -1,4 +1,4 @@
-"""The torch engine: convert, transform, quantize, dequantize, dot and matmul on tensors, CPU and CUDA, bit for bit.
+"""The torch engine: convert, operate, transform, quantize, dequantize, dot and matmul on tensors, CPU and CUDA, bit for bit.
 
 Files: conversion.py (decode, convert), rotation.py (RHT), block.py (quantize, dequantize), datapath.py (dot, matmul); beside them what
 they share. The functions of this package are api.py's, loaded on first use: `import emu.torch` needs no torch.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emu.torch.api import convert, decode, dequantize, dot, from_layout, matmul, quantize, to_layout, transform
+    from emu.torch.api import convert, decode, dequantize, dot, from_layout, matmul, operate, quantize, to_layout, transform
 
-__all__ = ["convert", "decode", "dequantize", "dot", "from_layout", "matmul", "quantize", "to_layout", "transform"]
+__all__ = ["convert", "decode", "dequantize", "dot", "from_layout", "matmul", "operate", "quantize", "to_layout", "transform"]
 
 
 def __getattr__(name: str) -> Any:

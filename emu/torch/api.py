@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,8 +11,9 @@ from emu.base.errors import OperandError, ShapeError
 from emu.engines.torch import layout as layouts
 from emu.engines.torch import ops
 from emu.engines.torch.products import dot, matmul
-from emu.engines.torch.tensors import format_id, name_of
+from emu.engines.torch.tensors import codes_of, format_id, name_of
 from emu.ops.layout import layout_named, units
+from emu.ops.operations import formats_of, result_of
 from emu.spec.models import Format, Layout, Policy, Recipe, Rounding, Transform
 
 
@@ -68,6 +70,35 @@ def decode(codes: torch.Tensor, format: str | Format, dtype: torch.dtype = torch
     if result is None:
         raise OperandError(f"dtype {dtype} cannot hold values here: one of float16, bfloat16, float32, float64")
     found: torch.Tensor = ops.decode(codes, name_of("format", format), result)
+    return found
+
+
+def operate(
+    name: str,
+    *operands: torch.Tensor,
+    formats: str | Format | Sequence[str | Format] | None = None,
+    to: str | Format | None = None,
+    rounding: str | Rounding = "rne",
+    policy: str | Policy = "p3109_sat_none",
+) -> torch.Tensor:
+    """Operate on numbers as the IEEE P3109 draft defines it: the exact result, then one rounding, saturation and encoding.
+
+    name: as emu.operate.   operands: float tensors, or integer codes with `formats`; shapes that broadcast, on one device.
+    formats: of codes: one for all operands, or one for each.   to: format of a number; without it the operands' common format.
+    Zero has no sign; a comparison with NaN is False.   Returns: unsigned codes of `to` (of the operand's format for a neighbour), or bool.
+    Exactness: equals emu.operate bit for bit, eager and compiled.   Raises: as emu.operate, but for engine.
+    Source: IEEE P3109 interim report 4.0, 4.5, 4.10 to 4.16, 5.5.   Tests: tests/engines/torch/test_torch_operate.py.
+    """
+    given = ["" if fmt is None else name_of("format", fmt) for fmt in formats_of(name, operands, formats)]
+    if any(not fmt and format_id(x.dtype) is None for x, fmt in zip(operands, given, strict=True)):
+        raise OperandError(f"operation {name}: integers are codes: say their formats")
+    target, how = result_of(name, [codes_of(x, fmt)[1] for x, fmt in zip(operands, given, strict=True)], to, rounding)
+    try:
+        shape = torch.broadcast_shapes(*(x.shape for x in operands))
+    except RuntimeError as exc:
+        raise ShapeError(f"operation {name}: shapes {', '.join(str(tuple(x.shape)) for x in operands)} do not broadcast") from exc
+    wide = [x.expand(shape) for x in operands]
+    found: torch.Tensor = ops.operate(wide, name, given, name_of("format", target), name_of("rounding", how), name_of("policy", policy))
     return found
 
 
@@ -154,7 +185,7 @@ def dequantize(q: QuantizedTensor, dtype: torch.dtype = torch.float32, profile: 
     return found.reshape(q.codes.shape)
 
 
-__all__ = ["QuantizedTensor", "convert", "decode", "dequantize", "dot", "matmul", "quantize", "transform"]
+__all__ = ["QuantizedTensor", "convert", "decode", "dequantize", "dot", "matmul", "operate", "quantize", "transform"]
 
 
 def to_layout(codes: torch.Tensor, layout: str | Layout) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from emu.engines.torch import block, datapath, datapath_promote
 from emu.engines.torch import convert as conversion
+from emu.engines.torch import operate as operations
 from emu.engines.torch import transform as rotation
 from emu.engines.torch.tensors import from_int64, to_int64
 from emu.spec.datapath import DatapathPlan
@@ -44,6 +45,12 @@ def convert(codes: Codes, source: Format, fmt: Format, rounding: Rounding, polic
 def decode(codes: Codes, fmt: Format, result: Format) -> Codes:
     """Decode codes to codes of a wider float format. Raises: as conversion.decode."""
     found: Codes = conversion.decode(tensor_of(codes), fmt, result).numpy()
+    return found
+
+
+def operate(name: str, codes: Sequence[Codes], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy) -> Codes:
+    """Operate on codes of one shape: codes or truth values. Raises: as operate.operate."""
+    found: Codes = operations.operate(name, [tensor_of(part) for part in codes], formats, to, rounding, policy).numpy()
     return found
 
 

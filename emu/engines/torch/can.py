@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from emu.base.errors import EngineError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -11,6 +13,7 @@ from emu.spec.models import Format, Rounding, Transform
 from emu.spec.models.datapath import PromoteFacts
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts
 from emu.spec.models.levels import FloatHold
+from emu.spec.operations import OPERATIONS
 from emu.spec.programs.lowering import refusal
 from emu.spec.programs.program import Program
 from emu.spec.reach import frac_bits_of
@@ -19,6 +22,7 @@ from emu.spec.registry import get
 INSIDE_FP32 = ("binary32", "bfloat16", "binary16")
 _MOST_BITS = 61  # of a signed integer in this engine
 _PRODUCT_BITS = 53  # of a number that is added to another
+_SIGNIFICAND_BITS = 62  # of a number
 
 
 def can_convert(source: Format, fmt: Format, rounding: Rounding) -> bool:
@@ -38,6 +42,19 @@ def can_transform(chosen: Transform, source: Format) -> bool:
     """Tell whether this engine does a rotation: sums in fp32, values and results inside binary32."""
     total, result = (get("format", name) for name in (chosen.facts.sum_format, chosen.facts.result))
     return is_binary32(total) and binary_format(result) in INSIDE_FP32 and is_within(source, total)
+
+
+def can_operate(name: str, formats: Sequence[Format], to: Format, rounding: Rounding) -> bool:
+    """Tell whether this engine does an operation: nothing drawn, terms of a sum of at most 53 bits, products of at most 62."""
+    bits = [frac_bits_of(fmt) + 1 for fmt in formats]
+    if OPERATIONS[name].gives != "number":
+        return max(bits) <= _SIGNIFICAND_BITS
+    if rounding.random_bits or max(*bits, frac_bits_of(to) + 1) > _PRODUCT_BITS:
+        return False
+    if name in ("multiply", "scaled_multiply"):
+        return sum(bits) <= _SIGNIFICAND_BITS
+    pairs = (bits[:2], bits[2:]) if OPERATIONS[name].scaled else (bits[:2],) if name == "fma" else ()
+    return all(sum(pair) <= _PRODUCT_BITS for pair in pairs)
 
 
 def fault(program: Program) -> str | None:

@@ -8,18 +8,21 @@ import torch
 from emu.base.errors import OperandError
 from emu.engines.torch import block, datapath, levels
 from emu.engines.torch import convert as conversion
+from emu.engines.torch import operate as operations
 from emu.engines.torch import transform as rotation
 from emu.engines.torch.tensors import code_dtype, codes_of, float_dtype, named, signed_view
 from emu.spec.datapath import DatapathPlan, resolve
 from emu.spec.levels import LevelsPlan, resolve_levels
 from emu.spec.models import Datapath, Format, Policy, Recipe, Rounding, Transform
 from emu.spec.models.levels import DatapathLevels
+from emu.spec.operations import OPERATIONS
 from emu.spec.programs.program import padded_size
 from emu.spec.programs.types import extent_of
 from emu.spec.registry import get
 
 _CONVERT = "(Tensor x, str to, str rounding, str policy, str source, Tensor? random) -> Tensor"
 _DECODE = "(Tensor codes, str format, str result) -> Tensor"
+_OPERATE = "(Tensor[] operands, str name, str[] formats, str to, str rounding, str policy) -> Tensor"
 _TRANSFORM = "(Tensor x, str transform, str source, int? signs) -> Tensor"
 _QUANTIZE = "(Tensor x, str recipe, str source, Tensor? tensor_amax, Tensor? random, int? signs) -> Tensor[]"
 _DEQUANTIZE = "(Tensor codes, Tensor[] levels, str recipe, str profile, str result) -> Tensor"
@@ -64,6 +67,19 @@ def decode(codes: torch.Tensor, format: str, result: str) -> torch.Tensor:  # no
 @decode.register_fake
 def _(codes: torch.Tensor, format: str, result: str) -> torch.Tensor:  # noqa: A002
     return torch.empty(codes.shape, dtype=_result(named("format", result)), device=codes.device)
+
+
+@torch.library.custom_op("emu::operate", mutates_args=(), schema=_OPERATE)
+def operate(operands: list[torch.Tensor], name: str, formats: list[str], to: str, rounding: str, policy: str) -> torch.Tensor:
+    """Operate on tensors of one shape; formats: empty where a dtype says it; see operate.operate."""
+    codes, sources = zip(*(codes_of(x, fmt) for x, fmt in zip(operands, formats, strict=True)), strict=True)
+    return operations.operate(name, codes, sources, named("format", to), named("rounding", rounding), named("policy", policy))
+
+
+@operate.register_fake
+def _(operands: list[torch.Tensor], name: str, formats: list[str], to: str, rounding: str, policy: str) -> torch.Tensor:
+    dtype = torch.bool if OPERATIONS[name].gives == "truth" else code_dtype(named("format", to))
+    return torch.empty(operands[0].shape, dtype=dtype, device=operands[0].device)
 
 
 @torch.library.custom_op("emu::transform", mutates_args=(), schema=_TRANSFORM)

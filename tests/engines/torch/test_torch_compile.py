@@ -35,7 +35,9 @@ def everything(x):
     stochastic = api.convert(x, "e2m1", "sr_add8", random=(x.view(torch.int32) & 0xFF).to(torch.int64))
     transposed = api.transform(x, "rht16_te")
     product = api.matmul(q.codes, q.codes, "blackwell_mxf4nvf4_b16_ue4m3", a_scales=q.levels["scale"], b_scales=q.levels["scale"])
-    return codes, wide, q.codes, q.levels["scale"], q.levels["tensor"], back, stochastic, transposed, product
+    total = api.operate("faa", x, x * 3, codes, formats=["fp32", "fp32", "e2m1"], to="fp32", policy="ieee")
+    less = api.operate("compare_less", x, back)
+    return codes, wide, q.codes, q.levels["scale"], q.levels["tensor"], back, stochastic, transposed, product, total, less
 
 
 def same(first, second):
@@ -56,7 +58,7 @@ def test_every_operation_is_one_node():
 
     torch.compile(everything, backend=keep, fullgraph=True)(directed())
     called = {str(node.target) for node in graphs[0].graph.nodes}
-    for name in ("convert", "decode", "quantize", "dequantize", "transform", "product"):
+    for name in ("convert", "decode", "operate", "quantize", "dequantize", "transform", "product"):
         assert any(target.startswith(f"emu.{name}") for target in called), called
 
 
