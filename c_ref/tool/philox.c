@@ -1,5 +1,5 @@
 /* philox.c: Philox4x32-10 random words by place, with no state (Salmon and others, SC 2011). */
-#include "tool.h"
+#include "philox.h"
 
 uint32_t philox_word(uint64_t key, uint64_t place)
 {

@@ -7,6 +7,7 @@
 
 #include "../emu_ref.h"
 #include "../src/descriptor/sha256.h"
+#include "philox.h"
 #include "shared.h"
 
 enum { MAX_COLUMNS = 160, MAX_LANES = 256, MAX_STEPS = 16, MAX_LINE = 1 << 16, MAX_NAME = 192, MAX_WORDS = 1 << 14, MAX_LEVELS = 17 };
@@ -144,9 +145,6 @@ int32_t derive_quantize(const operation *op, row *made);
 int32_t derive_dequantize(const operation *op, row *made);
 int32_t derive_transform(const operation *op, row *made);
 int32_t derive_dot(const operation *op, row *made);
-
-/* philox.c: word k of (key, stream 0). */
-uint32_t philox_word(uint64_t key, uint64_t place);
 
 /* desc.c */
 typedef struct promise {

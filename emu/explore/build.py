@@ -27,7 +27,7 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "block_keys.js", "flip.js",
+    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "random.js", "block_keys.js", "flip.js",
     "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js",
     "tensor_work.js", "tensor.js", "own.js", "app.js",
 )  # fmt: skip
@@ -76,7 +76,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             pairs = zip(program.instructions, thing.facts.steps, strict=False)
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
-            kept = {"back": next(iter(thing.facts.dequantize)), "measured": _is_measured(thing, program), "rotates": bool(thing.transforms)}
+            kept = {"back": next(iter(thing.facts.dequantize)), "alone": _is_alone(thing, program), "rotates": bool(thing.transforms)}
             recipes.append({**told, **kept, **_columns(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
@@ -101,11 +101,11 @@ def _columns(recipe: Recipe) -> dict[str, Any]:
     return {"columns": columns, "levels": names, "amax": found.amax_program.instructions[-1].out if found.amax_program else None}
 
 
-def _is_measured(recipe: Recipe, program: Program) -> bool:
-    """Whether a tensor may come in parts of a row, and its values compare with x: no step gathers more than a block, none rotates."""
+def _is_alone(recipe: Recipe, program: Program) -> bool:
+    """Whether a block needs nothing of another: no step gathers or rotates more than a block."""
     whole = [item for item in program.instructions if not item.type.extent.columns]
     gathered = [name for item in whole for name in item.args if isinstance(name, str) and program.types[name].extent.columns]
-    return not gathered and not recipe.transforms
+    return not gathered and all(program.block.facts.shape[1] % get("transform", name).facts.size == 0 for name in recipe.transforms)
 
 
 def compiled() -> bytes:
@@ -118,7 +118,7 @@ def compiled() -> bytes:
     source, here = c_reference(), Path(str(files("emu.explore") / "page"))
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "explorer.wasm"
-        sources = [*sorted(map(str, source.glob("src/*/*.c"))), *sorted(map(str, here.glob("*.c")))]
+        sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(source / "tool" / "philox.c"), *sorted(map(str, here.glob("*.c")))]
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -158,9 +158,9 @@ def test_the_nearest_changes_are_those_of_the_reference_model(page, tmp_path):
 
 FAULTS = {
     "the other way": ("value.sign, step, OUT)", "value.sign, -step, OUT)"),
-    "another element": ("row.length, limit, element - first,", "row.length, limit, (element - first) ^ 1,"),
-    "maximum lost": ("row.length, limit, element - first,", "row.length, 0, element - first,"),
-    "block of another element": ("element - element % facts.columns : 0;", "0 : 0;"),
+    "another element": ("(at[0] - top) * wide + at[1] - left, indexOf", "(at[0] - top) * wide + at[1] - left ^ 1, indexOf"),
+    "maximum lost": ("given.length / wide, wide, limit,", "given.length / wide, wide, 0,"),
+    "block of another element": ("at[1] - at[1] % facts.columns] : [0, 0]", "0] : [0, 0]"),
     "a step short": ("BigInt(step) * steps, sign", "BigInt(step) * (steps - 1n), sign"),
     "the other recipe": ("step, ...nearestOf(trace,", "step, ...nearestOf(traces[0],"),
     "a claim too many": ("far ? `Tried", "false ? `Tried"),

@@ -22,7 +22,7 @@ from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.programs.program import quantize_program
 
-ONE_ROW = ("plain", "six", "single", "flags")
+SHAPES = ((1, 48), (12, 40), (3, 48), (5, 7))  # rows, and values of each
 RECIPE, DATAPATH = "mxfp4_torchao_floor", "hopper_fp8"  # half of the objects have a shipped id, and stand before the shipped one
 
 
@@ -32,21 +32,35 @@ def bare(text: str) -> str:
 
 
 def drawn_recipes(count: int) -> list[tuple]:
-    """Recipes that no file has and that draw nothing, with their descriptors and values."""
+    """Recipes that no file has, with their descriptors, and rows of values and of random words."""
     out, seed = [], 0
     while len(out) < count:
         seed += 1
         draw = np.random.Generator(np.random.Philox(seed))
-        recipe = random_recipe(draw, ONE_ROW).model_copy(update={"id": RECIPE if seed % 2 else "mine"})
+        recipe = random_recipe(draw).model_copy(update={"id": RECIPE if seed % 2 else "mine"})
         try:
             program, text = quantize_program(recipe), bare(descriptor_text([recipe]))
         except EmuError:  # it draws from two operands, or is beyond a limit of C
             continue
-        if program.drawing is None:
-            x = draw.standard_normal(48) * np.exp2(draw.integers(-20, 21, 48).astype(np.float64))
-            codes = [int(code) for code in x.astype(np.float32).view(np.uint32)]
-            out.append((recipe, text, [0x80000000, 0x7F800000, *codes[2:]] if seed % 5 == 0 else codes))
+        rows, columns = SHAPES[seed % len(SHAPES)]
+        x = draw.standard_normal(rows * columns) * np.exp2(draw.integers(-20, 21, rows * columns).astype(np.float64))
+        codes = [int(code) for code in x.astype(np.float32).view(np.uint32)]
+        codes[:2] = (0x80000000, 0x7F800000) if seed % 5 == 0 else codes[:2]
+        lanes, bits = (1, 0) if program.drawing is None else program.drawing.random_operand
+        words = [int(word) for word in draw.integers(0, 1 << bits, -(-rows * columns // lanes))] if bits else None
+        out.append((recipe, text, [codes[i : i + columns] for i in range(0, len(codes), columns)], words))
     return out
+
+
+def spread(kept: dict, trace: dict, like: list | None) -> list[list[int]]:
+    """The codes of a register of a page as rows; those of a level in the parts that the reference model has."""
+    across = trace["width"] // kept["across"]
+    codes = [-1 if item["code"] == "open" else int(item["code"], 16) for item in kept["items"]]
+    rows = [codes[i : i + across] for i in range(0, len(codes), across)]
+    if like is None:
+        return rows
+    tall, wide = len(like), len(like[0])
+    return [[rows[r * len(rows) // tall][c * across // wide] for c in range(wide)] for r in range(tall)]
 
 
 def wrong_recipes(page: str, folder: Path, count: int) -> tuple[list, int]:
@@ -54,22 +68,25 @@ def wrong_recipes(page: str, folder: Path, count: int) -> tuple[list, int]:
     (folder / "blocks").mkdir()
     with own_blocks(folder / "blocks"):
         rows, out, compared = drawn_recipes(count), [], 0
-        links = [link("block", a=recipe.id, b="nvfp4_modelopt", own=text, x=" ".join(map(hex, x))) for recipe, text, x in rows]
-        for (recipe, _, x), said in zip(rows, texts(page, links, folder), strict=True):
+        links = [
+            link("block", a=recipe.id, b=recipe.id, own=text, rows=len(x), x=" ".join(hex(code) for row in x for code in row),
+                 random=" ".join(map(hex, words or ())))
+            for recipe, text, x, words in rows
+        ]  # fmt: skip
+        for (recipe, _, x, words), said in zip(rows, texts(page, links, folder), strict=True):
             try:
-                wanted = block.quantize(recipe, [x], get("format", "fp32"), masked=True)
+                wanted = block.quantize(recipe, x, get("format", "fp32"), random=words and [words], masked=True)
             except EmuError:  # a step refuses a value
                 out += [] if "refused" in said else [(recipe.id, "not refused")]
                 continue
             if "refused" in said:
                 out.append((recipe.id, said))
                 continue
-            told = [[-1 if item["code"] == "open" else int(item["code"], 16) for item in kept["items"]]
-                    for kept in (said["a"]["codes"], *said["a"]["levels"])]  # fmt: skip
-            for here, there in zip(told, (wanted.codes, *wanted.levels.values()), strict=True):
-                flat = [code for row in there for code in row]
-                compared += len(flat)
-                out += [] if flat == [here[i * len(here) // len(flat)] for i in range(len(flat))] else [(recipe.id, here, flat)]
+            registers = said["a"]["filled"], *said["a"]["levels"]
+            for kept, there in zip(registers, (wanted.codes, *wanted.levels.values()), strict=True):
+                here = spread(kept, said["a"], there if kept is not registers[0] else None)
+                compared += sum(map(len, there))
+                out += [] if there == [row[: len(there[0])] for row in here[: len(there)]] else [(recipe.id, here, there)]
             program = quantize_program(recipe)
             names = [step["name"] for step in said["a"]["steps"]]
             out += [] if names == [item.out for item in program.instructions] else [(recipe.id, names)]
@@ -148,7 +165,7 @@ def test_a_fault_of_own_recipes_is_noticed(page, tmp_path, fault):
 
 MACHINE_FAULTS = {
     "the datapath of the page": ("from = libraryOf(mine),", "from = library,"),
-    "the machines of the last one": ("runnable = machines = null;", "runnable = null;"),
+    "the machines of the last one": ("  machines = null;\n", ""),
     "a name for the only choice": ("return some.length > 1 ? some", "return some.length ? some"),
     "formats of the page alone": ("[[library, META.formats], [own.at, own.formats]]", "[[library, META.formats]]"),
 }  # fmt: skip

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from support.explorer import answers, link, planted, texts
 
+from emu.base import philox
 from emu.contracts.columns import KIND_BITS, Layout, layout_from
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input, Row, make_row, pack, unpack, value_of
 from emu.engines.exact import block
 from emu.spec import get
 from emu.spec.contract import ContractName
+from emu.spec.programs.program import quantize_program
 from emu.vectors.files.writers import row_lines
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "quantize"
-DRAWS = {"ufp4_sr"}  # recipes of suites that the room has not: they draw random integers
-NO_SUCH = "this room has no such recipe: it has those with blocks along one row that draw nothing"
+NO_SUCH = "this room has no such recipe"
 OPEN = "The pasted row leaves all of its results open."
 
 
@@ -53,10 +54,11 @@ class Line(NamedTuple):
         return out
 
     def meant(self) -> list[int]:
-        """The values without what means nothing: lanes of x behind the last value, results under a mask of 0, payloads of any NaN."""
+        """The values without what means nothing: lanes of inputs behind the last value, results under a mask of 0, payloads of any NaN."""
         values = dict(zip((column.name for column in self.layout.columns), self.row.values, strict=True))
-        x = self.layout.columns[self.layout.index("x")]
-        values["x"] &= (1 << x.lane_bits * self.valid) - 1
+        for column in self.layout.inputs:
+            if column.lanes > 1:  # of x and of random integers
+                values[column.name] &= (1 << column.lane_bits * self.valid) - 1
         for column in self.layout.results:
             values[column.name] &= values[f"m_{column.name}"]
             for lane in range(column.lanes if column.any_nan else 0):
@@ -96,15 +98,10 @@ def wrong(page: str, folder: Path, lines: list[Line]) -> list[tuple]:
     """Rows of which the page says anything else than that they are right, that it reads as another recipe's, or copies as other rows."""
     text, out = [f"vectors/quantize/{line.file}:7:{line.text}" for line in lines], []
     for line, said in zip(lines, pasted(page, folder, text), strict=True):
-        if line.recipe in DRAWS:
-            wanted: Any = {"refused": f"a row of {line.recipe}: {NO_SUCH}"}
-            right = said == wanted
-        else:
-            count = len(line.masked())
-            wanted = f"All {count} results that the pasted row compares are those of {line.recipe}." if count else OPEN
-            copied = line_of(line.file, said.get("copy", "a 0").strip(), line.layout)
-            right = (said.get("a"), said.get("said")) == (line.recipe, wanted) and copied.meant() == line.meant()
-        if not right:
+        count = len(line.masked())
+        wanted = f"All {count} results that the pasted row compares are those of {line.recipe}." if count else OPEN
+        copied = line_of(line.file, said.get("copy", "a 0").strip(), line.layout)
+        if (said.get("a"), said.get("said")) != (line.recipe, wanted) or copied.meant() != line.meant():
             out.append((line.file, line.text, said, wanted))
     return out
 
@@ -119,14 +116,14 @@ def test_pasted_rows_are_right_and_copied_as_they_stand(page, tmp_path):
     lines = chosen(2)
     assert wrong(page, tmp_path, lines) == []
     assert len({line.recipe for line in lines}) > 50 and {line.file.split("__")[1].split("_to_")[0] for line in lines} == {"bf16", "fp32"}
-    assert {line.valid for line in lines} > {1, 16, 32} and {line.recipe for line in lines} > DRAWS
+    assert {line.valid for line in lines} > {1, 16, 32} and "ufp4_sr" in {line.recipe for line in lines}
     assert any(not line.masked() for line in lines)
 
 
 def test_the_wrong_bit_of_a_self_test_is_found(page, tmp_path):
     suites = zip(lines_of(".mem"), lines_of(".neg.mem"), strict=True)
     pairs = [pair for right, other in suites for pair in zip(right, other, strict=False)]
-    pairs = [(one, two) for one, two in pairs if one.row != two.row and one.recipe not in DRAWS]
+    pairs = [(one, two) for one, two in pairs if one.row != two.row]
     assert len(pairs) > 80
     for (one, two), said in zip(pairs, pasted(page, tmp_path, [f"{two.file}:{two.text}" for _, two in pairs]), strict=True):
         column = one.layout.results[0]
@@ -163,12 +160,14 @@ def drawn(recipes: list[str]) -> list[Line]:
     for i, recipe in enumerate(recipes):
         for j, source in enumerate(FIELDS):
             contract = QuantizeContract.of(ContractName("quantize", (recipe,)), source)
-            codes = values(draw, source, contract.columns)
+            codes = values(draw, source, contract.rows * contract.columns)
             if (i + j) % 3:
                 codes[int(draw.integers(0, len(codes)))] = SPECIALS[source][(i + j) % 5]
             given = {"x": pack(codes, contract.layout.inputs[0].lane_bits), "ts": MAXIMA[(i + j) % 4]}
             given["n_valid"] = 1 + (i + 5 * j) % len(codes)
-            case = Input("", (), tuple(given[column.name] for column in contract.layout.inputs))
+            given["r"] = int.from_bytes(draw.bytes(512))
+            taken = [(column.name, column.lanes, column.lane_bits) for column in contract.layout.inputs]
+            case = Input("", (), tuple(given[name] % (1 << lanes * bits) for name, lanes, bits in taken))
             row = make_row(contract.layout, case, contract.exact(case.values))
             out.append(Line(f"quantize__{source}_to_it__{recipe}__drawn.tv", row_lines(contract.layout, [row])[0], row, contract.layout))
     return out
@@ -187,8 +186,7 @@ def test_rows_of_every_recipe_and_source_are_those_of_the_reference_model(page, 
 
 
 def test_any_nan_is_right_where_the_row_says_so_and_nothing_else(page, tmp_path):
-    here = [line for line in chosen(0) if line.recipe not in DRAWS]
-    lines = [line for line in here if any(line.value(f"k_{column.name}") for column in line.layout.results if column.any_nan)]
+    lines = [line for line in chosen(0) if any(line.value(f"k_{column.name}") for column in line.layout.results if column.any_nan)]
     assert len(lines) > 10
     others, finite = [], []
     for line in lines:
@@ -209,7 +207,9 @@ def test_several_blocks_of_which_the_last_is_not_full(page, tmp_path):
     links = [link("block", **{"from": source}, a=recipe, b=recipe, x=" ".join(map(hex, codes))) for recipe, source, codes in asked]
     for (recipe, source, codes), said in zip(asked, texts(page, links, tmp_path), strict=True):
         assert "refused" not in said, (recipe, source, said)
-        wanted = block.quantize(get("recipe", recipe), [codes], get("format", source), masked=True)
+        drawing = quantize_program(get("recipe", recipe)).drawing
+        words = None if drawing is None else [philox.draw(1, 37, drawing.random_bits).tolist()]
+        wanted = block.quantize(get("recipe", recipe), [codes], get("format", source), random=words, masked=True)
         told, shown = (
             [-1 if item["code"] == "open" else int(item["code"], 16) for item in said["a"][name]["items"]] for name in ("filled", "codes")
         )
@@ -273,9 +273,9 @@ def test_a_row_in_a_link_that_is_not_the_rooms_is_refused(page, tmp_path):
     wrong_ = {
         "row: write a row of a .tv file": {"row": "a zz"},
         "a row of 1 columns": {"row": "a 12"},
-        "row: it has other values, or another tensor maximum": {"x": x.replace(x.split()[0], "0x1")},
-        "row: it has other values, or another tensor maximum,": {"amax": "0x3F800000"},
-        "row: it has other values, or another tensor maximum, than": {"x": f"{x} {x}"},
+        "row: it has other values, other random words": {"x": x.replace(x.split()[0], "0x1")},
+        "other random words or another tensor maximum": {"amax": "0x3F800000"},
+        "or another tensor maximum than": {"x": f"{x} {x}"},
     }
     said = texts(page, [link("block", **state), *(link("block", **(state | change)) for change in wrong_.values())], tmp_path)
     assert said[0]["row"].startswith("All ")
@@ -285,14 +285,17 @@ def test_a_row_in_a_link_that_is_not_the_rooms_is_refused(page, tmp_path):
 FAULTS = {
     "lanes turned round": ("BigInt(`0x${word}`) >> BigInt(bits * i))", "BigInt(`0x${word}`) >> BigInt(bits * (lanes - 1 - i)))"),
     "word turned round": ("lanes.reduceRight((word, lane)", "lanes.reduce((word, lane)"),
-    "junk lanes read": ("cells.x.slice(0, valid)", "cells.x"),
-    "n_valid copied as the block": ("return each(() => BigInt(codes.length));", "return each(() => BigInt(column.lanes));"),
+    "junk lanes read": ("cells.x.filter((_, i) => i % wide < valid)", "cells.x"),
+    "another place of a value": ("Math.trunc(i / columns) * wide + i % columns", "Math.trunc(i / columns) * wide + (columns - 1 - i % columns)"),
+    "random words not read": ("cells.r ? wordsText(", "cells.q ? wordsText("),
+    "random words not copied": ("return wordOf(lanesOf(drawn.words, column), column);", "return wordOf(lanesOf([], column), column);"),
+    "n_valid copied as the block": ("return each(() => BigInt(codes.length / rows));", "return each(() => BigInt(column.lanes));"),
     "maximum not read": ('amax: cells.ts ? hex(cells.ts[0], 32) : ""', 'amax: ""'),
     "maximum not copied": ('if (column.name === "ts") return each(() => maximum);', 'if (column.name === "ts") return each(() => 0n);'),
     "masks not looked at": ("if (!masks[i]) return;", ""),
     "values compared, not NaN": ("(kinds && kinds[i] ? !got.nan :", "(false ? !got.nan :"),
     "nothing compared": ("(got.code ^ want) & masks[i]", "(got.code ^ got.code) & masks[i]"),
-    "dropped lanes told": ("i < codes.length || trace.tail !== TAIL.drop ? told(item)", "true ? told(item)"),
+    "dropped lanes told": ("i % trace.width < trace.columns || trace.tail !== TAIL.drop ? told(item)", "true ? told(item)"),
     "kept lanes left out": ("trace.tail !== TAIL.drop ? told(item)", "false ? told(item)"),
     "levels turned round": ("found[name] = trace.levels[i]", "found[name] = trace.levels[recipe.levels.length - 1 - i]"),
     "a source as binary32": ('from = formats.split("_to_")[0];', 'from = "fp32";'),

@@ -39,12 +39,18 @@ function shellOf(name, state) {
     : `echo a ${state.code.slice(2).toLowerCase().padStart(factsOf(formatOf(state.from)).width / 4, "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --source ${state.from} --descriptor mine.txt`;
-  if (name === "block") return `emu show ${state.a} ${state.b}`;
+  if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
   return `emu layout show ${state.layout}${own.layouts.includes(state.layout) ? " --spec DIR" : ""} --shape ${state.rows}x${state.codes}`;
 }
 
+/** Recipes that draw: their rows with the words in them, as emu_ref derives them; the others: what they are. */
+function blockShell(state) {
+  const ids = [...new Set([state.a, state.b])].filter(id => !isOwnRecipe(id)), drawing = ids.filter(id => drawingOf(id).bits && isInRows(state, id)), plain_ = ids.filter(id => !drawing.includes(id));
+  const inputs = id => blockRows(state, id).map(words => ["a", ...words.filter(({column}) => ["in", "r"].includes(column.role)).map(({text}) => text)].join(" ")).join("\\n");
+  return [...drawing.map(id => `printf '${inputs(id)}\\n' | emu_ref fill quantize/${id} --source ${takenOf(state).from}`), ...(plain_.length ? [`emu show ${plain_.join(" ")}`] : [])].join(" && ");
+}
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
 function commandOf(name, state) {
   const line = shellOf(name, state);

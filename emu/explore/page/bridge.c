@@ -198,28 +198,64 @@ EXPORT(ex_level_register) int32_t ex_level_register(const emu_program *program, 
 
 EXPORT(ex_types) int32_t ex_types(const emu_program *program, const emu_format **types) { return emu_type_registers(program, types); }
 
-static size_t parts(int32_t step, size_t length) { return step ? length / (size_t)step : 1; }
-
-/* One row of tiles. x, cells: 64 bits a code; cells and open of register i begin at places[i], which is written; those of a row that is no
- * multiple of the tile are as many as of the next one that is. */
-EXPORT(ex_trace)
-int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t *x, size_t columns, const uint32_t *tensor_amax, uint64_t *cells,
-                 uint8_t *open, uint32_t *places)
+/* How a recipe draws, 0s where it does not -> out: bits of a random integer, elements that share a word, bits of a word. */
+EXPORT(ex_drawing) void ex_drawing(const emu_library *library, const char *id, int64_t *out)
 {
-    size_t rows = (size_t)program->tile_rows, tile = (size_t)program->tile_columns, padded = (columns + tile - 1) / tile * tile, words = 0, place = 0;
+    const emu_program *program = emu_find_program_in(library, id, NULL);
+    const emu_recipe *recipe = emu_find_recipe_in(library, id);
+    out[0] = out[1] = out[2] = 0;
+    for (int32_t i = 0; program && i < program->step_count; i++)
+        if (program->steps[i].random >= 0) {
+            const emu_word *word = recipe ? recipe->word : NULL;
+            out[0] = program->steps[i].rounding->random_bits;
+            out[1] = word ? word->lanes : 1;
+            out[2] = word ? word->bits : out[0];
+        }
+}
+
+/* `count` words of so many bits that a key gives; one of more than 32 bits takes two of the generator's, low first. */
+EXPORT(ex_words) void ex_words(uint64_t key, int32_t bits, size_t count, uint64_t *words)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t whole = bits > 32 ? philox_word(key, 2 * i) | (uint64_t)philox_word(key, 2 * i + 1) << 32 : philox_word(key, i);
+        words[i] = bits < 64 ? whole & ((1ull << bits) - 1) : whole;
+    }
+}
+
+/* The random integers of `count` elements out of words. */
+EXPORT(ex_integers)
+int32_t ex_integers(const emu_library *library, const char *id, const uint64_t *words, size_t count, uint32_t *integers)
+{
+    const emu_recipe *recipe = emu_find_recipe_in(library, id);
+    const emu_word *word = recipe ? recipe->word : NULL;
+    if (word)
+        return emu_split_words(words, word->positions, word->lanes, word->random_bits, count, integers);
+    for (size_t i = 0; i < count; i++)
+        integers[i] = (uint32_t)words[i];
+    return EMU_OK;
+}
+
+/* x, cells: 64 bits a code; random: an integer for each element of x, NULL where none is drawn; cells and open of register i begin at
+ * places[i], which is written; those of a matrix that is no multiple of the tile are as many as of the next one that is. */
+EXPORT(ex_trace)
+int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t *x, size_t rows, size_t columns, const uint32_t *tensor_amax,
+                 uint32_t *random, uint64_t *cells, uint8_t *open, uint32_t *places)
+{
+    size_t tall = padded(rows, program->tile_rows), wide = padded(columns, program->tile_columns), words = 0, place = 0;
     int32_t error = emu_count_workspace(program, columns, &words);
     emu_matrix *registers = ex_room(sizeof *registers * (size_t)program->register_count), given = {x, 8, rows, columns, NULL};
+    emu_matrix drawn = {random, 4, rows, columns, NULL};
     uint64_t *workspace = ex_room(words * 8);
     if (error || !registers || !workspace)
         return error ? error : EMU_ERROR_SPACE;
     for (int32_t i = 0; i < program->register_count; i++) {
         const emu_register *here = &program->registers[i];
-        registers[i] = (emu_matrix){cells + place, 8, parts(here->rows, rows), parts(here->columns, padded), open + place};
+        registers[i] = (emu_matrix){cells + place, 8, parts(here->rows, tall), parts(here->columns, wide), open + place};
         places[i] = (uint32_t)place;
         place += registers[i].rows * registers[i].columns;
     }
     places[program->register_count] = (uint32_t)place;
-    return emu_trace_quantize(program, source, &given, tensor_amax, NULL, NULL, registers, workspace, words);
+    return emu_trace_quantize(program, source, &given, tensor_amax, random ? &drawn : NULL, NULL, registers, workspace, words);
 }
 
 /* Rotations. out: size, result format, four words of signs. */

@@ -21,9 +21,10 @@ function pythonOf(name, state) {
   }
   if (name === "block" && [state.a, state.b].some(isOwnRecipe) || name === "dot" && [state.m1, state.m2, state.m3].some(isOwnMachine)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
   if (name === "block") {
-    const x = valuesOf(state.x, state.from), {rotation} = takenOf(state), plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
+    const x = valuesOf(state.x, state.from), {rotation, rows} = takenOf(state), shape = rows > 1 ? `.reshape(${rows}, ${x.length / rows})` : "", plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
     const reads = id => programFacts(programOf(id)).amax;
-    return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}).codes)\n`).join("");
+    const random = id => { const drawn = blockDraws(id, state.random, x.length); return drawn ? `, random=np.array([${joinedCodes(drawn.words)}], np.uint${drawn.wordBits > 32 ? 64 : 32})` : ""; };
+    return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}${shape}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}${random(id)}).codes.tolist())\n`).join("");
   }
   if (name === "dot") {
     if (state.split !== "1" || state.direction !== "ascending") refuse("Copy Python: for one ascending chain: see emu.Order for others");

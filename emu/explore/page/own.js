@@ -20,7 +20,7 @@ function useOwn(text) {
   own = NONE_OWN;
   [found, grids].forEach(kept => Object.keys(kept).forEach(key => delete kept[key])); // what was looked up may be of it
   formatNames.clear();
-  runnable = machines = null;
+  machines = null;
   if (!text.trim()) return;
   if (text.length > OWN_MOST) refuse(`a descriptor of ${text.length} characters: at most ${OWN_MOST} here`);
   const mark = C.ex_mark(), bytes = encoder.encode(sealed(text)), at = C.ex_load(place(bytes), bytes.length);

@@ -13,7 +13,7 @@ function ownRecipe({id, lines}) {
     C.ex_register(program, out, OUT);
     return [names[out], [...words.slice(0, at), ...args.map(register => names[register]), ...words.slice(at + 1 + args.length)].join(" "), extentText(numbersAt(OUT, 2).map(Number), facts)];
   });
-  return {id, title: "", steps, back: "", measured: false, rotates: all("step").some(([, word_]) => word_ === "transform"), levels: all("level").map(([, name]) => name), columns: null, amax: null};
+  return {id, title: "", steps, back: "", alone: false, rotates: all("step").some(([, word_]) => word_ === "transform"), levels: all("level").map(([, name]) => name), columns: null, amax: null};
 }
 /** A part of the tensor in words. */
 function extentText([rows, columns], facts) {
@@ -27,7 +27,4 @@ function changeOfRecipe(state) {
   return {a, b: [state.a, state.b, BLOCK.b, BLOCK.a].find(id => id !== a && here.includes(id)), row: ""};
 }
 /** Why Block has no use for a descriptor; "": it has. */
-function missingRecipe() {
-  if (!own.recipes.length) return "no recipe in it: write one with emu export descriptor recipe/ID";
-  return recipesHere().some(isOwnRecipe) ? "" : `${own.recipes[0].id}: blocks of several rows, or random integers: this room shows neither`;
-}
+const missingRecipe = () => own.recipes.length ? "" : "no recipe in it: write one with emu export descriptor recipe/ID";

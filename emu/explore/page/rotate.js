@@ -17,19 +17,20 @@ function signsOf({rotate, signs}, size) {
 }
 /** What the recipes of Block take: codes and their format, and the rotation that made them, null without one. */
 function takenOf(state) {
-  const given = valuesOf(state.x, state.from);
-  if (state.rotate === "none") return {codes: given, from: state.from, rotation: null};
+  const given = valuesOf(state.x, state.from), rows = whole(state.rows, "rows", 1, 512);
+  if (given.length % rows) refuse(`rows ${rows}: ${given.length} values: give as many in each row`);
+  if (state.rotate === "none") return {codes: given, from: state.from, rows, rotation: null};
   const transform = transformOf(state.rotate), facts = transformFacts(transform), signs = signsOf(state, facts.size);
   const own = [state.a, state.b].find(id => recipeOf(id)?.rotates);
   if (own) refuse(`${own} has a rotation of its own: choose the rotation none, or another recipe`);
-  if (given.length % facts.size) refuse(`${state.rotate}: ${given.length} values: give a multiple of ${facts.size}`);
+  if (given.length / rows % facts.size) refuse(`${state.rotate}: ${given.length / rows} values: give a multiple of ${facts.size}`);
   const codes = scratch(() => {
     const from = place(new Uint8Array(new BigUint64Array(given).buffer)), to = room(8 * given.length);
     const mask = signs === null ? 0 : place(new Uint8Array(new BigUint64Array([0n, 64n, 128n, 192n].map(bit => unsigned(signs >> bit))).buffer));
     checked(C.ex_rotate(formatOf(state.from), transform, mask, from, to, given.length));
     return Array.from(new BigUint64Array(C.memory.buffer, to, given.length));
   });
-  return {codes, from: facts.result, rotation: {given, size: facts.size, signs: hex(signs ?? facts.signs, facts.size)}};
+  return {codes, from: facts.result, rows, rotation: {given, size: facts.size, signs: hex(signs ?? facts.signs, facts.size)}};
 }
 
 /** The largest magnitude of codes; the first that is not finite, where there is one. */
@@ -40,8 +41,8 @@ function largest(codes, id) {
   return shortText(sizes.reduce((most, value) => compare(dyadic(most), dyadic(value)) < 0 ? value : most));
 }
 /** One sentence: what the rotation did to the values and to the scales of A. trace: of A, behind the rotation. */
-function rotationSays(state, {codes, from, rotation}, trace, amax) {
-  const plain = traceOf(state.a, rotation.given, amax, state.from).levels.at(-1), level = trace.levels.at(-1);
+function rotationSays(state, {codes, from, rows, rotation}, trace, amax, drawn) {
+  const plain = traceOf(state.a, rotation.given, amax, state.from, rows, drawn?.integers).levels.at(-1), level = trace.levels.at(-1);
   const other = level ? level.items.filter((item, i) => item.code !== plain.items[i].code).length : 0;
   return `Both recipes take what ${state.rotate} makes of each ${rotation.size} values, with the signs ${rotation.signs}, in ${from}: the largest magnitude is ${largest(codes, from)}, where it was ${largest(rotation.given, state.from)}` +
     (level ? `; scales of ${state.a} that are not those without it: ${other} of ${level.items.length}.` : ".");

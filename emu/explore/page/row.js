@@ -33,22 +33,22 @@ function readRow({name, words}, state) {
     id = recipe;
     from = formats.split("_to_")[0];
   }
-  if (!recipesHere().includes(id)) refuse(`a row of ${id}: this room has no such recipe: it has those with blocks along one row that draw nothing`);
+  if (!recipesHere().includes(id)) refuse(`a row of ${id}: this room has no such recipe`);
   const at = columnsOf(id, "fp32").findIndex(column => column.name === "x");
   from ||= [state.from, "fp32", "bf16"].find(format => columnsOf(id, format)[at].digits === (words[at] || "").length) || "fp32";
   if (!SOURCES.includes(from)) refuse(`a row from ${from}: this room has values in ${SOURCES.join(", ")}`);
   const columns = columnsOf(id, from);
   fit(words, columns, id, from);
   const cells = Object.fromEntries(columns.map((column, i) => [column.name, lanesIn(words[i], column)]));
-  const valid = cells.n_valid ? Number(cells.n_valid[0]) : cells.x.length, width = factsOf(formatOf(from)).width;
-  const other = programFacts(programOf(state.b)), b = other.tail === TAIL.error && valid % other.columns ? id : state.b;
-  return {a: id, b, from, rotate: "none", signs: "", amax: cells.ts ? hex(cells.ts[0], 32) : "", x: cells.x.slice(0, valid).map(code => hex(code, width)).join(" "), row: `a ${words.join(" ")}`};
+  const {rows} = programFacts(programOf(id)), wide = cells.x.length / rows, valid = cells.n_valid ? Number(cells.n_valid[0]) : wide, width = factsOf(formatOf(from)).width;
+  const other = programFacts(programOf(state.b)), b = other.tail === TAIL.error && (valid % other.columns || rows % other.rows) ? id : state.b;
+  return {a: id, b, from, rotate: "none", signs: "", amax: cells.ts ? hex(cells.ts[0], 32) : "", x: cells.x.filter((_, i) => i % wide < valid).map(code => hex(code, width)).join(" "), rows: `${rows}`, random: cells.r ? wordsText({words: cells.r, wordBits: columns.find(({name: r}) => r === "r").bits}) : state.random, row: `a ${words.join(" ")}`};
 }
 
 /** The results of one block in the columns of a row: lanes of {code, known, nan}. */
-function resultsOf(trace, codes) {
+function resultsOf(trace) {
   const recipe = recipeOf(trace.id), told = item => item.code === "open" ? {code: 0n, known: false, nan: false} : {code: BigInt(item.code), known: true, nan: item.value === "NaN"};
-  const found = {codes: trace.filled.items.map((item, i) => i < codes.length || trace.tail !== TAIL.drop ? told(item) : {code: 0n, known: false, nan: false})};
+  const found = {codes: trace.filled.items.map((item, i) => i % trace.width < trace.columns || trace.tail !== TAIL.drop ? told(item) : {code: 0n, known: false, nan: false})};
   recipe.levels.forEach((name, i) => { found[name] = trace.levels[i].items.map(told); });
   const known = Object.values(found).some(lanes => lanes.some(lane => lane.known)), step = trace.steps.find(item => item.name === recipe.amax);
   if (step) found.amax = [known ? told(step.items[0]) : {code: 0n, known: false, nan: false}];
@@ -56,14 +56,18 @@ function resultsOf(trace, codes) {
 }
 const laneAt = (lanes, i, count) => lanes[Math.trunc(i * lanes.length / count)]; // a coarser register stands for several lanes
 
+/** The place of item i of rows of `columns` items among rows of `wide` lanes. */
+const spread = (i, columns, wide) => Math.trunc(i / columns) * wide + i % columns;
+
 /** What the results of a pasted row have to do with those of C, under the row's masks. */
-function rowSays(row, trace, codes, from, amax) {
+function rowSays(row, trace, codes, from, amax, drawn) {
   const columns = columnsOf(trace.id, from), words = rowIn(row)?.words || refuse("row: write a row of a .tv file");
   fit(words, columns, trace.id, from);
   const word = name => { const i = columns.findIndex(column => column.name === name); return i < 0 ? null : lanesIn(words[i], columns[i]); };
-  const x = word("x"), valid = Number(word("n_valid")?.[0] ?? x.length), maximum = word("ts")?.[0] ?? amax;
-  if (valid !== codes.length || codes.some((code, i) => code !== x[i]) || maximum !== amax) refuse("row: it has other values, or another tensor maximum, than the room");
-  const found = resultsOf(trace, codes), wrong = [];
+  const x = word("x"), tall = programFacts(programOf(trace.id)).rows, valid = Number(word("n_valid")?.[0] ?? x.length / tall), maximum = word("ts")?.[0] ?? amax;
+  const isOther = (lanes, items) => items.some((item, i) => item !== lanes[spread(i, items.length / tall, lanes.length / tall)]);
+  if (valid !== trace.columns || tall !== trace.rows || isOther(x, codes) || maximum !== amax || drawn && isOther(word("r"), drawn.words)) refuse("row: it has other values, other random words or another tensor maximum than the room");
+  const found = resultsOf(trace), wrong = [];
   let compared = 0;
   columns.filter(({role}) => role === "out" || role === "stage").forEach(column => {
     const masks = lanesIn(words[columns.findIndex(({name}) => name === `m_${column.name}`)], column), kinds = word(`k_${column.name}`);
@@ -83,25 +87,43 @@ function rowSays(row, trace, codes, from, amax) {
 /** The .tv row of each block by recipe A, one a line. */
 function rowText(name, state) {
   if (name !== "block") refuse("Copy .tv row: for blocks");
-  const {codes, from} = takenOf(state), facts = programFacts(programOf(state.a)), blocks = Math.ceil(codes.length / facts.columns);
-  if (blocks > 1 && !recipeOf(state.a).measured) refuse(`Copy .tv row: ${state.a} looks at more than a block: give one block`);
-  const given = amaxOf(state), whole = traceOf(state.a, codes, given, from);
-  const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
-  if (whole.maximum && maximum === null) refuse(`Copy .tv row: the sources leave the maximum of these values open for ${state.a}: write it`);
-  return Array.from({length: blocks}, (_, i) => rowOfBlock(state.a, from, codes.slice(i * facts.columns, (i + 1) * facts.columns), maximum)).join("\n") + "\n";
+  return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
 }
-function rowOfBlock(id, from, codes, maximum) {
-  const found = resultsOf(traceOf(id, codes, maximum, from), codes), columns = columnsOf(id, from);
-  return ["a", ...columns.map(column => {
+/** Rows of a recipe, {column, text} of each word, a block each. */
+function blockRows(state, id) {
+  const {codes, from, rows} = takenOf(state), facts = programFacts(programOf(id)), columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
+  columnsOf(id, from);
+  if (rows % facts.rows) refuse(`Copy .tv row: a row of ${id} has ${facts.rows} rows of values: give a multiple of them`);
+  if ((columns > facts.columns || rows > facts.rows) && !recipeOf(id).alone) refuse(`Copy .tv row: ${id} looks at more than a block: give one block`);
+  if (drawn && rows > 1 && columns % drawn.lanes) refuse(`Copy .tv row: ${drawn.lanes} values share a random word: give a multiple of them in each row`);
+  const given = amaxOf(state), whole = traceOf(id, codes, given, from, rows, drawn?.integers);
+  const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
+  if (whole.maximum && maximum === null) refuse(`Copy .tv row: the sources leave the maximum of these values open for ${id}: write it`);
+  for (let top = 0; top < rows; top += facts.rows)
+    for (let left = 0; left < columns; left += facts.columns) {
+      const part = drawn && {integers: blockIn(drawn.integers, columns, top, left, facts), words: blockIn(drawn.words, Math.ceil(columns / drawn.lanes), top, left / drawn.lanes, {rows: facts.rows, columns: Math.ceil(facts.columns / drawn.lanes)})};
+      out.push(rowOfBlock(id, from, blockIn(codes, columns, top, left, facts), maximum, facts.rows, part));
+    }
+  return out;
+}
+/** Whether rows of a suite hold what the room has. */
+function isInRows(state, id) {
+  try { return blockRows(state, id).length > 0; } catch (error) { if (error instanceof Refusal) return false; throw error; }
+}
+function rowOfBlock(id, from, codes, maximum, rows, drawn) {
+  const found = resultsOf(traceOf(id, codes, maximum, from, rows, drawn?.integers)), columns = columnsOf(id, from);
+  const lanesOf = (items, {lanes}) => { const out = Array(lanes).fill(0n); items.forEach((item, i) => { out[spread(i, items.length / rows, lanes / rows)] = item; }); return out; };
+  return columns.map(column => ({column, text: (() => {
     const lanes = found[column.name.replace(/^[mk]_/, "")], each = work => wordOf(Array.from({length: column.lanes}, (_, i) => work(i)), column);
-    if (column.name === "x") return each(i => codes[i] ?? 0n);
+    if (column.name === "x") return wordOf(lanesOf(codes, column), column);
+    if (column.role === "r") return wordOf(lanesOf(drawn.words, column), column);
     if (column.name === "ts") return each(() => maximum);
-    if (column.name === "n_valid") return each(() => BigInt(codes.length));
+    if (column.name === "n_valid") return each(() => BigInt(codes.length / rows));
     if (column.role === "pad") return each(() => 0n);
     if (column.role === "kind") return each(i => BigInt(laneAt(lanes, i, column.lanes).nan));
     if (column.role === "mask") return maskWord(column, lanes, columns.find(({name}) => `m_${name}` === column.name));
     return each(i => laneAt(lanes, i, column.lanes).code);
-  })].join(" ");
+  })()}));
 }
 const maskWord = (column, lanes, masked) => wordOf(Array.from({length: masked.lanes}, (_, i) => laneAt(lanes, i, masked.lanes).known ? (1n << BigInt(masked.bits)) - 1n : 0n), {bits: masked.bits, digits: column.digits});
 
@@ -113,12 +135,18 @@ function pasted(text) {
   } catch (error) { if (error instanceof Refusal) return {refused: error.message}; throw error; }
 }
 
+/** The rows of lists within a list; {}: the text has none. */
+function rowsIn(text) {
+  const lists = text.match(/\[[^[\]]*\]/g) || [], lengths = lists.map(list => wordsOf(list).length);
+  if (new Set(lengths).size > 1) refuse(`lists of ${[...new Set(lengths)].join(" and ")} values: give as many in each row`);
+  return lists.length ? {rows: `${lists.length}`} : {};
+}
 /** What a change of a field of Block changes: a pasted row fills the others; another format keeps the values, or their nearest. */
 function changeOfBlock(state, name, value) {
   if (name === "sample") return changeOfSample(value);
   const row = name === "x" ? rowIn(value) : null;
   if (row) return readRow(row, state);
-  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: ""} : {})};
+  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs", "rows", "random"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: "", ...rowsIn(value)} : {})};
   if (name === "from") {
     const {width} = factsOf(formatOf(value));
     changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");

@@ -1,7 +1,8 @@
 // tensor.js: what a recipe does to a tensor of a file that stays on this machine.
 const TENSOR = {recipe: "nvfp4_modelopt", tensor: ""};
 const HELD = {file: null, worker: null, tensors: null, figures: null, refused: "", asked: ""}; // the chosen file and what the worker said of it
-const measured = () => recipesHere().filter(id => recipeOf(id).measured);
+const isMeasured = id => { const {rows, draws} = programFacts(programOf(id)); return recipeOf(id).alone && !recipeOf(id).rotates && rows === 1 && !draws; };
+const measured = () => recipesHere().filter(isMeasured);
 
 /** 10 log10(top / bottom) of two positive whole numbers, its digits found one by one in BigInt, cut to four decimals. */
 function decibels(top, bottom) {
