@@ -27,8 +27,8 @@ from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
-    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "random.js", "block_keys.js", "flip.js",
-    "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js",
+    "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "random.js", "block_keys.js",
+    "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js",
     "tensor_work.js", "tensor.js", "own.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (

@@ -52,15 +52,11 @@ def drawn_recipes(count: int) -> list[tuple]:
     return out
 
 
-def spread(kept: dict, trace: dict, like: list | None) -> list[list[int]]:
-    """The codes of a register of a page as rows; those of a level in the parts that the reference model has."""
-    across = trace["width"] // kept["across"]
+def spread(kept: dict, trace: dict, tall: int, wide: int) -> list[list[int]]:
+    """The codes of a register of the page in so many parts of the padded matrix, both ways."""
     codes = [-1 if item["code"] == "open" else int(item["code"], 16) for item in kept["items"]]
-    rows = [codes[i : i + across] for i in range(0, len(codes), across)]
-    if like is None:
-        return rows
-    tall, wide = len(like), len(like[0])
-    return [[rows[r * len(rows) // tall][c * across // wide] for c in range(wide)] for r in range(tall)]
+    down, across, width = trace["height"] // tall, trace["width"] // wide, trace["width"] // kept["across"]
+    return [[codes[r * down // kept["down"] * width + c * across // kept["across"]] for c in range(wide)] for r in range(tall)]
 
 
 def wrong_recipes(page: str, folder: Path, count: int) -> tuple[list, int]:
@@ -84,7 +80,8 @@ def wrong_recipes(page: str, folder: Path, count: int) -> tuple[list, int]:
                 continue
             registers = said["a"]["filled"], *said["a"]["levels"]
             for kept, there in zip(registers, (wanted.codes, *wanted.levels.values()), strict=True):
-                here = spread(kept, said["a"], there if kept is not registers[0] else None)
+                tall, wide = (said["a"]["height"], said["a"]["width"]) if there is wanted.codes else (len(there), len(there[0]))
+                here = spread(kept, said["a"], tall, wide)
                 compared += sum(map(len, there))
                 out += [] if there == [row[: len(there[0])] for row in here[: len(there)]] else [(recipe.id, here, there)]
             program = quantize_program(recipe)

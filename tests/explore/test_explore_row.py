@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -286,7 +286,10 @@ FAULTS = {
     "lanes turned round": ("BigInt(`0x${word}`) >> BigInt(bits * i))", "BigInt(`0x${word}`) >> BigInt(bits * (lanes - 1 - i)))"),
     "word turned round": ("lanes.reduceRight((word, lane)", "lanes.reduce((word, lane)"),
     "junk lanes read": ("cells.x.filter((_, i) => i % wide < valid)", "cells.x"),
-    "another place of a value": ("Math.trunc(i / columns) * wide + i % columns", "Math.trunc(i / columns) * wide + (columns - 1 - i % columns)"),
+    "another place of a value": (
+        "Math.trunc(i / columns) * wide + i % columns",
+        "Math.trunc(i / columns) * wide + columns - 1 - i % columns",
+    ),
     "random words not read": ("cells.r ? wordsText(", "cells.q ? wordsText("),
     "random words not copied": ("return wordOf(lanesOf(drawn.words, column), column);", "return wordOf(lanesOf([], column), column);"),
     "n_valid copied as the block": ("return each(() => BigInt(codes.length / rows));", "return each(() => BigInt(column.lanes));"),

@@ -20,6 +20,7 @@ from emu.spec.programs.program import quantize_program
 TILED = [name for name in names("recipe") if get("block", get("recipe", name).facts.block).facts.shape[0] > 1]
 DRAWING = [name for name in names("recipe") if quantize_program(get("recipe", name)).drawing]
 SHAPES = ((1, 16), (3, 40), (16, 16), (17, 30), (32, 16), (2, 7))  # less than a tile, one, a row and columns more, two below one another
+SAYS = r"random words of 8 bits, one for each value(?:, of key (\d+) of Philox4x32-10)?: ([0-9A-Fx ]*)"
 RANDOM = ("key 1", "key 0xFFFFFFFFFFFFFFFF", "5a 0xFF 0 80", "")
 
 
@@ -68,10 +69,9 @@ def told(kept: dict) -> list[int]:
 
 def parts(kept: dict, trace: dict, level: list[list[int]]) -> list[list[int]]:
     """The codes of a level of the page in the parts that the reference model has."""
-    codes, across = told(kept), trace["width"] // kept["across"]
-    tall, wide = len(level), len(level[0])
-    down = len(codes) // across
-    return [[codes[r * down // tall * across + c * across // wide] for c in range(wide)] for r in range(tall)]
+    codes, width, (tall, wide) = told(kept), trace["width"] // kept["across"], (len(level), len(level[0]))
+    down, across = trace["height"] // tall, trace["width"] // wide
+    return [[codes[r * down // kept["down"] * width + c * across // kept["across"]] for c in range(wide)] for r in range(tall)]
 
 
 def wrong(page: str, folder: Path) -> list[tuple]:
@@ -88,7 +88,7 @@ def wrong(page: str, folder: Path) -> list[tuple]:
         words, drawn = words_of(row), said["draws"][0]
         if (drawn and [int(word, 16) for word in drawn["words"]]) != words:
             out.append((row, "words", drawn, words))
-        first = re.search(r"random words of 8 bits, one for each value(?:, of key (\d+) of Philox4x32-10)?: ([0-9A-Fx ]*)", said["sentence"])
+        first = re.search(SAYS, said["sentence"])
         shown = first and [int(word, 16) for word in first[2].split()]
         if shown != (words and words[:16]) or bool(first and first[1]) != (words is not None and row["random"].startswith("key")):
             out.append((row, said["sentence"]))
@@ -102,7 +102,7 @@ def test_rows_and_random_words_are_those_of_the_reference_model(page, tmp_path):
 FAULTS = {
     "padding shown": ("codes.map((_, i) => cellOf(filled, i))", "filled.items.slice(0, codes.length)"),
     "the words of another key": ("C.ex_words(key, wordBits,", "C.ex_words(key + 1n, wordBits,"),
-    "words turned round": ("place(new Uint8Array(new Uint32Array(integers).buffer))", "place(new Uint8Array(new Uint32Array(integers).reverse().buffer))"),
+    "words turned round": ("new Uint32Array(integers).buffer", "new Uint32Array(integers).reverse().buffer"),
     "high bits of a word": ("BigInt.asUintN(wordBits, BigInt(`0x${word_", "BigInt.asUintN(wordBits, 1n + BigInt(`0x${word_"),
     "other words said": ("first = wordsText({words: words.slice(0, 16)", "first = wordsText({words: words.slice(1, 17)"),
     "the key unsaid": ("key === null ? \"\" : `, of key", "true ? \"\" : `, of key"),
@@ -116,9 +116,10 @@ def test_a_fault_of_rows_and_random_words_is_noticed(page, tmp_path, fault):
 
 
 def nearest(page: str, folder: Path) -> list[tuple]:
-    """Nearest changes that do not change what the reference model gives the element, or are not the first; bfloat16: all values are tried."""
+    """Nearest changes that do not change what the reference model gives the element, or before which something does; of bfloat16."""
     out, rows = [], [row for row in asked() if row["from"] == "bf16" and row["rows"] in (3, 17)]
-    rows = [{**row, "codes": [code if code & 0x7F80 != 0x7F80 else 0x3F80 for code in row["codes"]], "flip": 1 + len(row["codes"]) // 2} for row in rows]
+    for row in rows:
+        row["codes"], row["flip"] = [code if code & 0x7F80 != 0x7F80 else 0x3F80 for code in row["codes"]], 1 + len(row["codes"]) // 2
     for row, said in zip(rows, texts(page, [place(row) for row in rows], folder), strict=True):
         at, columns = row["flip"], len(row["codes"]) // row["rows"]
         for way in [way for way in said["flips"]["ways"] if way["side"] == "a" and way["code"]]:
@@ -128,7 +129,7 @@ def nearest(page: str, folder: Path) -> list[tuple]:
             for given in (row["codes"][at], before, code):
                 codes, levels = wanted_of({**row, "codes": [*row["codes"][:at], given, *row["codes"][at + 1 :]]})
                 r, c = divmod(at, columns)
-                seen.append([codes[at], *(level[r * len(level) // max(row["rows"], len(level))][c // 16 if len(level[0]) > 1 else 0] for level in levels)])
+                seen.append([codes[at], *(level[r if len(level) > 1 else 0][c // 16 if len(level[0]) > 1 else 0] for level in levels)])
             if seen[0] != seen[1] or seen[0] == seen[2]:
                 out.append((row, way, seen))
     return out if rows else [("no rows",)]
@@ -139,7 +140,7 @@ def test_the_nearest_change_of_a_row_is_that_of_the_reference_model(page, tmp_pa
 
 
 def test_a_change_in_a_block_of_another_row_is_noticed(page, tmp_path):
-    assert nearest(planted(page, "[at[0] - at[0] % facts.rows, at[1]", "[0, at[1]"), tmp_path)
+    assert nearest(planted(page, "alone ? blockIn(items, columns, top, left", "alone ? blockIn(items, columns, 0, left"), tmp_path)
 
 
 USE = """

@@ -56,7 +56,7 @@ function traceOf(id, codes, amax, from, rows, drawn) {
     const levels = Array.from({length: facts.levels}, (_, i) => register(C.ex_level_register(program, i)));
     const filled = register(facts.codes), maximum = facts.amax ? register(facts.maximum).items[0] : null;
     const cellOf = ({items, down, across}, element) => items[Math.trunc(Math.trunc(element / columns) / down) * (width / across) + Math.trunc(element % columns / across)];
-    return {id, steps, taken, levels, codes: {...filled, items: codes.map((_, i) => cellOf(filled, i))}, filled, cellOf, maximum, tail: facts.tail, rows, columns, width};
+    return {id, steps, taken, levels, codes: {...filled, items: codes.map((_, i) => cellOf(filled, i))}, filled, cellOf, maximum, tail: facts.tail, rows, columns, height, width};
   });
 }
 
