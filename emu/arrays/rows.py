@@ -4,7 +4,7 @@
     [..., axis, ..., row_axis, ...]   Rows.of ->  row_axis and axis last, the rest   ->  restore -> the caller's axis order
                                                   of the axes laid before the rows
 
-A matrix is a view where the memory order allows it. Also here: two codes of 4 bits in a byte along an axis.
+A matrix is a view where the memory order allows it. Also here: codes of a few bits in bytes along an axis.
 Not here: what the codes mean (emu.spec), what an engine does with the rows (emu.engines), where rows come from (emu.files).
 """
 
@@ -133,6 +133,46 @@ def unpack_nibbles(packed: Codes, length: int) -> Codes:
     out[..., 0::2] = packed & 15
     out[..., 1::2] = packed >> 4
     return out[..., :length]
+
+
+def pack_codes(codes: Codes, bits: int) -> Codes:
+    """Return codes along the last axis as one row of bits, the first code in the lowest bits of the first byte. uint8 [..., n * bits / 8].
+
+    bits: of a code, 1 to 8.   Raises: ShapeError (codes that fill no whole number of bytes).
+    """
+    if bits == 8:
+        return codes.astype(np.uint8, copy=False)
+    if bits == 4 and codes.shape[-1] % 2 == 0:
+        return pack_nibbles(codes)
+    count, size = group_of(bits)
+    if codes.shape[-1] % count:
+        raise ShapeError(f"{codes.shape[-1]} codes of {bits} bits fill no whole number of bytes: a multiple of {count} is needed")
+    shifts = np.arange(count, dtype=np.uint64) * np.uint64(bits)
+    words = (codes.reshape(*codes.shape[:-1], -1, count).astype(np.uint64) << shifts).sum(-1, dtype=np.uint64)
+    packed: Codes = np.ascontiguousarray(words.astype("<u8")[..., None]).view(np.uint8)[..., :size]
+    return packed.reshape(*codes.shape[:-1], -1)
+
+
+def unpack_codes(packed: Codes, bits: int) -> Codes:
+    """Return the codes of pack_codes, one in each byte. packed: uint8 [..., whole groups of bytes].   Raises: ShapeError."""
+    if bits == 8:
+        return packed
+    if bits == 4:
+        return unpack_nibbles(packed, packed.shape[-1] * 2)
+    count, size = group_of(bits)
+    if packed.shape[-1] % size:
+        raise ShapeError(f"{packed.shape[-1]} bytes hold no whole number of groups of {count} codes of {bits} bits in {size} bytes")
+    groups = packed.reshape(*packed.shape[:-1], -1, size)
+    words = np.zeros((*groups.shape[:-1], 8), np.uint8)
+    words[..., :size] = groups
+    shifts = np.arange(count, dtype=np.uint64) * np.uint64(bits)
+    codes: Codes = (words.view("<u8") >> shifts & np.uint64((1 << bits) - 1)).astype(np.uint8)
+    return codes.reshape(*packed.shape[:-1], -1)
+
+
+def group_of(bits: int) -> tuple[int, int]:
+    """Return the smallest number of codes that fill whole bytes, and these bytes: four codes of 6 bits in three."""
+    return 8 // math.gcd(bits, 8), bits // math.gcd(bits, 8)
 
 
 def axis_last(codes: Codes, axis: int) -> Codes:

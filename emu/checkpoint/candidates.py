@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emu.base.caches import bounded
 from emu.base.errors import EmuError
-from emu.checkpoint.read import scale_format
+from emu.checkpoint.facts import scale_format
 from emu.spec import get, names
 from emu.spec.models import Block, Checkpoint, Recipe
 from emu.spec.programs.program import quantize_program

@@ -16,8 +16,10 @@ from emu.base.errors import EmuError
 from emu.checkpoint.amax import maxima
 from emu.checkpoint.candidates import candidates, has_tensor_level, owns, tensor_code
 from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.facts import element_bits
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
 from emu.checkpoint.read import StoredRows, StoredTensor, row_step
+from emu.checkpoint.scan import codes_text
 from emu.ops.functions import amax, quantize
 from emu.spec import get
 from emu.spec.models import Recipe
@@ -198,7 +200,7 @@ def _run(outcome: Outcome, tensor: StoredTensor, original: Original, most: int |
         except EmuError as error:
             outcome.refused = f"the recipe refuses the original: {error}"
             return
-        _count(outcome, rows, codes[:, : rows.codes.shape[1]], scales, flags)
+        _count(outcome, tensor, rows, codes[:, : rows.codes.shape[1]], scales, flags)
     outcome.whole = outcome.elements == tensor.rows * tensor.shape[-1]
 
 
@@ -214,7 +216,9 @@ def quantized_rows(outcome: Outcome, original: Original, first: int, count: int)
     return found.codes[: len(x)], scales, flags
 
 
-def _count(outcome: Outcome, rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None) -> None:
+def _count(
+    outcome: Outcome, tensor: StoredTensor, rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None
+) -> None:
     columns = codes.shape[1] // scales.shape[1]
     wrong_codes = rows.codes != codes
     wrong_scales = rows.scales != scales
@@ -227,11 +231,12 @@ def _count(outcome: Outcome, rows: StoredRows, codes: NDArray[Any], scales: NDAr
     if len(outcome.rows) < SHOWN:
         blocks = wrong_scales | wrong_codes.reshape(*scales.shape, columns).any(-1)
         for row, block in np.argwhere(blocks)[: SHOWN - len(outcome.rows)].tolist():
-            outcome.rows += _shown(rows, codes, scales, row, block, columns)
+            outcome.rows += _shown(rows, codes, scales, row, block, element_bits(tensor.block))
 
 
-def _shown(rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, columns: int) -> Iterator[str]:
+def _shown(rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, bits: int) -> Iterator[str]:
+    columns = codes.shape[1] // scales.shape[1]
     part = slice(block * columns, (block + 1) * columns)
-    theirs, ours = ("".join(f"{code:X}" for code in found[row, part].tolist()) for found in (rows.codes, codes))
+    theirs, ours = (codes_text(found[row, part], bits) for found in (rows.codes, codes))
     text = f"stored scale {rows.scales[row, block]:02X} codes {theirs}, recipe {scales[row, block]:02X} {ours}"
     yield f"row {rows.first + row} block {block}: {text}"

@@ -2,42 +2,34 @@
 
 Where the other store cannot hold the same numbers (hold.py), the conversion is refused, or the weight is quantized again where that is
 asked for (requantize.py). What was written is read back and compared before it gets its name. Not here: which store a checkpoint is
-(store.py), how its tensors are read (read.py), what is said beside them (words.py).
+(store.py), how its tensors are read (read.py), how the files are written (writing.py).
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from emu.arrays.rows import pack_nibbles
 from emu.base.atomic import folder_beside
 from emu.base.errors import FileError, OperandError, SpecError
 from emu.checkpoint.change import Change, change_of
-from emu.checkpoint.container import Container, Entry, open_checkpoint
+from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_factor
-from emu.checkpoint.read import StoredRows, StoredTensor, block_of, codes_in, open_tensor, size_of_records
+from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
-from emu.checkpoint.words import metadata_of, said_in_file, words_of
-from emu.files.gguf import PLAIN, write_gguf
-from emu.files.writers import Planned, write_planned
-from emu.spec import derive, get, names
+from emu.checkpoint.writing import copied, module_of, planned_weight, write_store
+from emu.files.gguf import PLAIN
+from emu.spec import get, names
 from emu.spec.carried import InOrder, workers
 from emu.spec.models import Checkpoint, Recipe
-from emu.spec.models.checkpoint import Record, Written
-
-SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one tensor
+from emu.spec.models.checkpoint import Written
 
 
 @dataclass
@@ -143,10 +135,9 @@ class _Plan:
         mapped: InOrder,
     ) -> None:
         self.container, self.store, self.written, self.recipe, self.mapped = container, store, write, recipe, mapped
-        self.block = block_of(store)
         found = matches(container)
         if not found:
-            raise FileError(f"{container.path}: holds no 4-bit weight of a known store: nothing to convert")
+            raise FileError(f"{container.path}: holds no quantized weight of a known store: nothing to convert")
         stored: list[StoredTensor] = []
         for fitting in found:
             opened = open_tensor(container, fitting)
@@ -160,7 +151,7 @@ class _Plan:
         other = next(elsewhere(container, chosen), None)
         if other is not None:
             raise FileError(
-                f"{container.path}: {other.name}: by {other.recipe}, whose blocks ({other.block}) no store of 4-bit weights has: "
+                f"{container.path}: {other.name}: by {other.recipe}, whose blocks ({other.block}) no store has: "
                 "quantize it by another recipe, or leave it out (emu quantize --exclude)"
             )
         belonging = companions(container, chosen)
@@ -170,8 +161,8 @@ class _Plan:
         other_kind = next((entry for entry in self.kept if container.kind == "gguf" and entry.dtype not in PLAIN), None)
         if other_kind is not None:
             raise FileError(
-                f"{container.path}: {other_kind.name} is {other_kind.dtype}, neither a 4-bit weight of a known store nor plain numbers: "
-                "only the program that wrote it converts it"
+                f"{container.path}: {other_kind.name} is {other_kind.dtype}, neither a quantized weight of a known store nor plain "
+                "numbers: only the program that wrote it converts it"
             )
         self.config: dict[str, Any] = {**(rest.config if rest else {}), **container.config}
         self._complete(rest, stored)
@@ -200,12 +191,12 @@ class _Plan:
 
     def _complete(self, rest: Container | None, stored: list[StoredTensor]) -> None:
         """Take what the source lacks from the model before quantization; list what nobody holds."""
-        have = {_module(tensor.name) for tensor in stored} | {_module(entry.name) for entry in self.kept}
+        have = {module_of(tensor.name) for tensor in stored} | {module_of(entry.name) for entry in self.kept}
         lacking = {name for tensor in stored for name in left_out(self.container, tensor.match)}
         if rest is not None:
             if rest.kind != "safetensors" or matches(rest):
-                raise FileError(f"{rest.path}: is not the model before quantization (.safetensors without 4-bit weights)")
-            self.kept += [entry for name, entry in rest.entries.items() if _module(name) not in have]
+                raise FileError(f"{rest.path}: is not the model before quantization (.safetensors without quantized weights)")
+            self.kept += [entry for name, entry in rest.entries.items() if module_of(name) not in have]
             missing = sorted(lacking - set(rest.entries))
             if missing:
                 raise FileError(f"{rest.path}: lacks {missing[0]}, which {self.container.path} leaves out: give its model")
@@ -213,81 +204,14 @@ class _Plan:
         self.absent = sorted(lacking)
 
     def write(self, folder: Path, progress: Callable[[str], None]) -> None:
-        """Write the tensor files, an index where there are several, and the JSON files."""
-        planned = [item for tensor in self.tensors for item in self._planned(tensor, progress)]
-        planned += [Planned(entry.name, entry.dtype, entry.shape, entry.size, self._raw(entry)) for entry in self.kept]
-        record = self.store.facts.record
-        if record is not None:
-            write_gguf(folder / "model.gguf", planned, said_in_file(self.written), {record.type: record.number})
-            return
-        shards = _sharded(planned)
-        names = (
-            ["model.safetensors"]
-            if len(shards) == 1
-            else [f"model-{i:05d}-of-{len(shards):05d}.safetensors" for i in range(1, len(shards) + 1)]
-        )
-        metadata = metadata_of(self.written, [_module(tensor.name) + self.store.facts.weights[0] for tensor in self.tensors], self.kept)
-        for name, items in zip(names, shards, strict=True):
-            write_planned(folder / name, items, metadata)
-        if len(names) > 1:
-            where = {item.name: name for name, items in zip(names, shards, strict=True) for item in items}
-            index = {"metadata": {"total_size": sum(item.size for item in planned)}, "weight_map": where}
-            (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
-        for name, data in sorted(words_of(self.written, self.config, self.kept).items()):
-            (folder / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
-
-    def _planned(self, tensor: StoredTensor | Requantized, progress: Callable[[str], None]) -> Iterator[Planned]:
-        """Yield the parts of one weight in the other store. Its codes and scales are read anew for each, some rows at a time."""
-        facts, shape, columns = self.store.facts, tensor.shape, self.block.facts.shape[1]
-        module = _module(tensor.name)
-        if facts.record is not None:
-            yield self._records(tensor, module + (facts.record.suffix or ".weight"), facts.record, progress)
-            yield from (self._number(tensor, module + level.suffixes[0], level.dtypes[0]) for level in facts.levels)
-            return
-        assert facts.codes is not None
-        blocks = shape[-1] // columns
-        word = facts.codes.dtypes[0]
-        size, grouped = math.prod(shape) // 2, facts.codes.grouped == "yes"
-        codes_shape = (*shape[:-1], blocks, columns // 2) if grouped else (*shape[:-1], shape[-1] // codes_in(word))
-
-        def codes() -> Iterator[NDArray[np.uint8]]:
-            progress(tensor.name)
-            for rows in tensor.chunks():
-                yield pack_nibbles(rows.codes).astype(np.uint8, copy=False)
-
-        def scales() -> Iterator[NDArray[np.uint8]]:
-            for rows in tensor.chunks():
-                yield _scale_bytes(tensor, rows)
-
-        yield Planned(module + facts.codes.suffixes[0], word, codes_shape, size, codes)
-        for level in facts.levels:
-            name, word = module + level.suffixes[0], level.dtypes[0]
-            if level.meaning == "scale":
-                yield Planned(name, word, (*shape[:-1], blocks), math.prod(shape[:-1]) * blocks, scales)
-            else:
-                yield self._number(tensor, name, word)
-
-    def _number(self, tensor: StoredTensor | Requantized, name: str, word: str) -> Planned:
-        """Return the tensor factor of a weight."""
-        number = np.array([self.factors[tensor.name]], "<u4").view(np.uint8)
-        return Planned(name, word, (1,) if self.written.factor_shape == "vector" else (), 4, partial(iter, [number]))
-
-    def _records(self, tensor: StoredTensor | Requantized, name: str, record: Record, progress: Callable[[str], None]) -> Planned:
-        """Return codes and scales side by side: of each unit first the scales, then the codes by halves of a block."""
-        scales, half = record.elements // self.block.facts.shape[1], self.block.facts.shape[1] // 2
-
-        def units() -> Iterator[NDArray[np.uint8]]:
-            progress(tensor.name)
-            for rows in tensor.chunks():
-                units = (len(rows.codes), tensor.shape[-1] // record.elements)
-                codes = rows.codes.reshape(*units, scales, 2, half)
-                packed = (codes[..., 0, :] | codes[..., 1, :] << 4).reshape(*units, scales * half)
-                yield np.concatenate([_scale_bytes(tensor, rows).reshape(*units, scales), packed], -1)
-
-        return Planned(name, record.type, tensor.shape, size_of_records(self.store, tensor.shape), units)
-
-    def _raw(self, entry: Entry) -> Callable[[], Iterator[NDArray[np.uint8]]]:
-        return lambda: iter([self.container.raw(entry)])
+        """Write all files."""
+        planned = [
+            item
+            for tensor in self.tensors
+            for item in planned_weight(tensor, self.store, self.written, self.factors[tensor.name], folder, progress)
+        ]
+        planned += [copied(self.container, entry) for entry in self.kept]
+        write_store(folder, self.store, self.written, self.factors, planned, self.kept, self.config)
 
     def read_back(self, folder: Path) -> None:
         """Compare what was written with the source, code by code, and count what quantizing again changed.
@@ -296,42 +220,15 @@ class _Plan:
         """
         new = open_checkpoint(folder)
         fitting = [tuple(item for item in some if item.store.id == self.store.id) for some in matches(new)]
-        found = {_module(items[0].weight): open_tensor(new, items) for items in fitting if items}
+        found = {module_of(items[0].weight): open_tensor(new, items) for items in fitting if items}
         for tensor in self.tensors:
-            other = found.get(_module(tensor.name))
-            if not isinstance(other, StoredTensor) or other.shape != tensor.shape or other.tensor_bits != self.factors[tensor.name]:
+            other = found.get(module_of(tensor.name))
+            bits = self.factors[tensor.name]
+            if not isinstance(other, StoredTensor) or (other.shape, other.tensor_bits) != (tensor.shape, bits) or not tensor.same(other):
                 raise FileError(f"{folder}: {tensor.name} does not come back as it was written: please report this")
-            for mine, theirs in zip(tensor.chunks(), other.chunks(), strict=True):
-                pairs = ((mine.codes, theirs.codes), (mine.scales, theirs.scales), (mine.flags, theirs.flags))
-                if not all(np.array_equal(one, two) for one, two in pairs):
-                    raise FileError(f"{folder}: {tensor.name} does not come back as it was written: please report this")
             if isinstance(tensor, Requantized):
                 self.changed[tensor.name] = change_of(tensor.tensor, other, tensor.recipe.id)
         for entry in self.kept:
             copy = new.entries[entry.name]
             if (copy.dtype, copy.shape) != (entry.dtype, entry.shape) or not np.array_equal(new.raw(copy), self.container.raw(entry)):
                 raise FileError(f"{folder}: {entry.name} does not come back as it was written: please report this")
-
-
-def _scale_bytes(tensor: StoredTensor | Requantized, rows: StoredRows) -> NDArray[np.uint8]:
-    """Return the scales of some rows as they are stored: with what stood above their bits."""
-    bits = derive.codes(tensor.scale_format).bits
-    return rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
-
-
-def _module(weight: str) -> str:
-    """Return the name of a layer: some stores name the weight in a plain file with .weight, some without."""
-    return weight.removesuffix(".weight")
-
-
-def _sharded(planned: list[Planned]) -> list[list[Planned]]:
-    """Return the tensors of each file: in their order, a new file where one would grow too large."""
-    shards: list[list[Planned]] = [[]]
-    size = 0
-    for item in planned:
-        if shards[-1] and size + item.size > SHARD_BYTES:
-            shards.append([])
-            size = 0
-        shards[-1].append(item)
-        size += item.size
-    return shards

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
 from emu.checkpoint.compare import Original, Outcome, quantized_rows
+from emu.checkpoint.facts import element_bits
 from emu.checkpoint.read import StoredTensor
 from emu.engines.numpy.layout import places
 from emu.spec import get, names
@@ -57,7 +58,7 @@ def _with_flags(scales: Matrix, flags: Matrix | None) -> Matrix:
 
 def _compared(tensor: StoredTensor, original: Original, outcome: Outcome) -> tuple[str | None, Matrix]:
     """Return what was done to the codes ("": nothing; None: nothing known), and the scales that the recipe gives. [rows, blocks]."""
-    left = {"": _same, **_CODES}
+    left = {"": _same, **(_CODES if element_bits(tensor.block) == 4 else {})}
     scales = []
     for rows in tensor.chunks():
         codes, mine, flags = quantized_rows(outcome, original, rows.first, len(rows.codes))

@@ -13,6 +13,7 @@ import numpy as np
 
 from emu.base.errors import FileError
 from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.facts import bytes_of
 from emu.checkpoint.store import Match
 from emu.files.stored import StoredTensor, check_version, recipe_of, sha256_fault, tensor_of, whole_metadata
 from emu.ops.quantized import checksum
@@ -39,7 +40,7 @@ def check_described(container: Container, match: Match, columns: int) -> None:
     if about.shape[-1] % columns or about.codes_shape != about.shape:
         held = f"padded to {about.codes_shape[-1]}" if about.codes_shape != about.shape else f"no multiple of {columns}"
         raise _refused(entry, match, f"its rows of {about.shape[-1]} elements are {held}, and other stores have no place for that")
-    if entry.shape != (*about.shape[:-1], about.shape[-1] // 2):
+    if entry.shape != (*about.shape[:-1], bytes_of(match.store, about.shape[-1])):
         raise _refused(entry, match, f"codes of shape {list(entry.shape)} for a tensor of {list(about.shape)}: quantize again")
 
 
@@ -57,7 +58,7 @@ def _fault(container: Container, parts: Mapping[str, Entry], about: StoredTensor
 
 
 class Elsewhere(NamedTuple):
-    """A tensor of emu quantize whose blocks no store of 4-bit weights has. fault: what its checksum says of its bytes."""
+    """A tensor of emu quantize whose blocks no store has. fault: what its checksum says of its bytes."""
 
     name: str
     block: str

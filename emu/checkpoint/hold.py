@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from emu.base.errors import FileError
-from emu.checkpoint.read import StoredTensor, block_of, scale_format, tensor_level, unit_of
+from emu.checkpoint.facts import block_of, scale_format, tensor_level, unit_of
+from emu.checkpoint.read import StoredTensor
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite

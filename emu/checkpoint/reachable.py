@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from emu.base.caches import bounded
 from emu.base.errors import EmuError
 from emu.checkpoint.candidates import chooses, has_tensor_level
+from emu.checkpoint.facts import element_bits
 from emu.ops.functions import quantize
 from emu.spec import get
 from emu.spec.models import Block, Recipe
@@ -23,7 +24,7 @@ Pairs = NDArray[np.bool_]
 
 @bounded(512, names=True)
 def reachable(recipe_id: str, tensor_amax: int | None) -> Pairs | str:
-    """Return which (scale code, largest magnitude code) a recipe writes. bool [256, 8]; or why nobody can say.
+    """Return which (scale code, largest magnitude code) a recipe writes. bool [256, magnitudes]; or why nobody can say.
 
     tensor_amax: binary32 bits; None for a recipe without a number for the tensor.   Raises: SpecError (unknown recipe).
     """
@@ -44,7 +45,7 @@ def reachable(recipe_id: str, tensor_amax: int | None) -> Pairs | str:
 def _pairs(recipe: Recipe, top: int, tensor_amax: int | None) -> Pairs:
     low = 0 if tensor_amax is None else max(top - (BINADES << 23), 0)
     grid = np.unique(np.concatenate([[0, 1], np.arange(0, low, 1 << 23), np.arange(low & ~0xFFFF, top, 1 << 16), [top]])).astype(np.int64)
-    found = np.zeros((256, 8), bool)
+    found = np.zeros((256, _magnitudes(recipe)), bool)
     results = _results(recipe, grid, tensor_amax)
     found.reshape(-1)[results] = True
     below, above, at_below, at_above = grid[:-1], grid[1:], results[:-1], results[1:]
@@ -61,12 +62,19 @@ def _pairs(recipe: Recipe, top: int, tensor_amax: int | None) -> Pairs:
 
 
 def _results(recipe: Recipe, maxima: NDArray[np.int64], tensor_amax: int | None) -> NDArray[np.int64]:
-    """Return scale * 8 + magnitude code of blocks whose only element is the maximum."""
+    """Return scale * magnitudes + magnitude code of blocks whose only element is the maximum."""
     block: Block = get("block", recipe.facts.block)
     rows, columns = block.facts.shape
     x = np.zeros((len(maxima) * rows, columns), np.uint32)
     x[::rows, 0] = maxima
     amax = None if tensor_amax is None else np.array(tensor_amax, np.uint32).view(np.float32)[()]
     found = quantize(x, recipe, source="fp32", tensor_amax=amax)
-    codes = found.codes.reshape(len(maxima), -1)[:, 0] & 7
-    return found.scales.reshape(len(maxima), -1)[:, 0].astype(np.int64) * 8 + codes
+    magnitudes = _magnitudes(recipe)
+    codes = found.codes.reshape(len(maxima), -1)[:, 0] & magnitudes - 1
+    return found.scales.reshape(len(maxima), -1)[:, 0].astype(np.int64) * magnitudes + codes
+
+
+def _magnitudes(recipe: Recipe) -> int:
+    """Return how many magnitude codes an element of a recipe's block has."""
+    block: Block = get("block", recipe.facts.block)
+    return 1 << element_bits(block) - 1

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.rows import unpack_nibbles
+from emu.arrays.rows import unpack_codes
 from emu.checkpoint.container import Container
 from emu.checkpoint.described import check_described
+from emu.checkpoint.facts import WORDS, block_of, bytes_of, scale_format, size_of_records, stored_bits, tensor_level, unit_of
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
-from emu.spec import derive, get
+from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format
-from emu.spec.models.checkpoint import StoredLevel
 
 CHUNK = 1 << 18  # elements
 Codes = NDArray[np.uint8]
@@ -81,6 +81,13 @@ class StoredTensor:
                 return
             yield self.take(first, min(step, self.rows - first))
 
+    def same(self, other: StoredTensor) -> bool:
+        """Tell whether another weight of this shape has the same codes, scales and flags."""
+        return all(
+            np.array_equal(one.codes, two.codes) and np.array_equal(one.scales, two.scales) and np.array_equal(one.flags, two.flags)
+            for one, two in zip(self.chunks(), other.chunks(), strict=True)
+        )
+
     def take(self, first: int, count: int) -> StoredRows:
         """Return some rows. first: a multiple of the period of the order of scales."""
         codes, raw = self._record(first, count) if self.store.facts.record is not None else self._parts(first, count)
@@ -89,25 +96,28 @@ class StoredTensor:
 
     def _parts(self, first: int, count: int) -> tuple[Codes, Codes]:
         length = self.shape[-1]
-        packed = self.container.raw(self.match.parts["codes"]).reshape(self.rows, length // 2)[first : first + count]
+        packed = self.container.raw(self.match.parts["codes"]).reshape(self.rows, -1)[first : first + count]
         level = next(item.level for item in self.store.facts.levels if item.meaning == "scale")
         raw = self.container.raw(self.match.parts[level])
-        return unpack_nibbles(packed, length), scales_of_rows(raw, self.order, first, count, length // self.block.facts.shape[1])
+        return unpack_codes(packed, stored_bits(self.store)), scales_of_rows(
+            raw, self.order, first, count, length // self.block.facts.shape[1]
+        )
 
     def _record(self, first: int, count: int) -> tuple[Codes, Codes]:
         assert self.store.facts.record is not None
         elements, columns, length = self.store.facts.record.elements, self.block.facts.shape[1], self.shape[-1]
         scales = elements // columns
-        unit = scales + elements // 2
+        unit = scales + bytes_of(self.store, elements)
         raw = self.container.raw(self.match.parts["record"]).reshape(self.rows, length // elements, unit)[first : first + count]
         packed = raw[..., scales:].reshape(count, -1, columns // 2)
         codes = np.concatenate([packed & 15, packed >> 4], -1).reshape(count, length)
         return codes, np.ascontiguousarray(raw[..., :scales]).reshape(count, -1)
 
 
-def tensor_level(store: Checkpoint) -> StoredLevel | None:
-    """Return the level of a store that holds one number of the whole tensor."""
-    return next((item for item in store.facts.levels if item.meaning != "scale"), None)
+def scale_bytes(rows: StoredRows, fmt: Format) -> Codes:
+    """Return the scales of some rows as they are stored: with what stood above their bits. uint8 [r, blocks]."""
+    bits = derive.codes(fmt).bits
+    return rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
 
 
 def row_step(length: int) -> int:
@@ -116,42 +126,19 @@ def row_step(length: int) -> int:
     return max(CHUNK // max(length, 1) // period, 1) * period
 
 
-def block_of(store: Checkpoint) -> Block:
-    """Return the first block format of a store."""
-    found: Block = get("block", store.facts.blocks[0])
-    return found
-
-
-def scale_format(store: Checkpoint) -> Format:
-    """Return the format of a store's scales."""
-    block = block_of(store)
-    found: Format = get("format", [level.format for level in block.facts.levels if level.name != block.flag][-1])
-    return found
-
-
-def unit_of(store: Checkpoint) -> int:
-    """Return of how many elements a row of a store is a multiple: a record, or a block."""
-    return store.facts.record.elements if store.facts.record is not None else block_of(store).facts.shape[1]
-
-
-def size_of_records(store: Checkpoint, shape: tuple[int, ...]) -> int:
-    """Return the bytes of a tensor of records of a shape in elements: in each unit a scale for each block, then codes of 4 bits."""
-    unit = unit_of(store)
-    return math.prod(shape) // unit * (unit // block_of(store).facts.shape[1] + unit // 2)
-
-
-def codes_in(word: str) -> int:
-    """Return how many codes of 4 bits an entry of a type of the .safetensors header holds, the first one in the lowest bits."""
-    return {"U8": 2, "U32": 8}[word]
-
-
 def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTensor | str:
     """Return a weight ready to be read, or what is wrong with the shapes of its parts.
 
-    fitting: the stores that its names fit; where several do, bit 7 of the scales tells the one that uses it from those that refuse it.
+    fitting: the stores that its names fit; where several do, the shapes of the parts tell, then bit 7 of the scales, which some stores
+    use and others refuse.
     Raises: FileError (a file of emu quantize whose blocks no store of a library has, or whose header contradicts it).
     """
-    match, others = _told_by_flags(container, fitting)
+    shaped = [item for item in fitting if len(fitting) > 1 and not isinstance(_opened(container, item, ()), str)]
+    return _opened(container, *_told_by_flags(container, tuple(shaped) or fitting))
+
+
+def _opened(container: Container, match: Match, others: tuple[str, ...]) -> StoredTensor | str:
+    """Return a weight as one store holds it, or what is wrong with the shapes of its parts."""
     check_described(container, match, block_of(match.store).facts.shape[1])
     shape = _shape(match)
     if isinstance(shape, str):
@@ -188,11 +175,14 @@ def _shape(match: Match) -> tuple[int, ...] | str:
     entry = match.parts["record" if facts.record is not None else "codes"]
     shape = entry.shape
     if facts.codes is not None and facts.codes.grouped == "yes":
-        if len(shape) < 2 or shape[-1] * 2 != columns:
-            return f"{entry.name} has shape {list(shape)}: its last axis must be the {columns // 2} bytes of a block"
+        if len(shape) < 2 or shape[-1] != bytes_of(match.store, columns):
+            return f"{entry.name} has shape {list(shape)}: its last axis must be the {bytes_of(match.store, columns)} bytes of a block"
         shape = (*shape[:-2], shape[-2] * columns)
     elif facts.codes is not None and shape:
-        shape = (*shape[:-1], shape[-1] * codes_in(entry.dtype))
+        elements, over = divmod(shape[-1] * WORDS[entry.dtype] * 8, stored_bits(match.store))
+        if over:
+            return f"{entry.name} has shape {list(shape)}: its last axis holds no whole number of codes of {stored_bits(match.store)} bits"
+        shape = (*shape[:-1], elements)
     unit = unit_of(match.store)
     if not shape or 0 in shape or shape[-1] % unit:
         return f"{entry.name} has shape {list(entry.shape)}: rows of whole units of {unit} elements were expected"

@@ -57,7 +57,7 @@ class CheckpointReport:
     """Findings over all weights of a checkpoint.
 
     declared: what the file says of itself, by store.   fused: weights that share a tensor factor.   others: tensors that are not quantized.
-    unread: weights of emu quantize whose blocks no store of 4-bit weights has: name -> recipe and block, by the header.
+    unread: weights of emu quantize whose blocks no store has: name -> recipe and block, by the header.
     """
 
     path: Path
@@ -178,7 +178,7 @@ ORDER = ("identified", "not separated", "unobservable", "separated")
 def report_text(report: CheckpointReport) -> str:
     """Return the report for a reader: store, recipe, what excludes the others, then the weights that are damaged or depart."""
     if not report.tensors:
-        return f"{report.path}: no 4-bit weights of a known store ({report.others} other tensors)"
+        return f"{report.path}: no quantized weights of a known store ({report.others} other tensors)"
     recipes = [line for said, tensors in report.groups.items() for line in _recipes(report, said, tensors)]
     return "\n".join([*_head(report), *recipes, *_profiles(report), *_faults(report)])
 
@@ -198,7 +198,7 @@ def _head(report: CheckpointReport) -> Iterator[str]:
             yield f"  {note}: {_names(who)}"
     for what in dict.fromkeys(report.unread.values()):
         who = [name for name, said in report.unread.items() if said == what]
-        yield f"not looked at, {what}, which no store of 4-bit weights has: {_names(who)}"
+        yield f"not looked at, {what}, which no store has: {_names(who)}"
     for group in report.fused[:SHOWN]:
         yield f"one tensor factor for {_names(list(group))}"
 

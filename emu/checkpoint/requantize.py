@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError, FileError, SpecError
 from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
 from emu.checkpoint.decoded import Decoder
-from emu.checkpoint.read import StoredRows, StoredTensor, unit_of
-from emu.checkpoint.read import scale_format as scale_format_of
+from emu.checkpoint.facts import scale_format as scale_format_of
+from emu.checkpoint.facts import unit_of
+from emu.checkpoint.read import StoredRows, StoredTensor
 from emu.ops.functions import quantize
 from emu.spec import get
 from emu.spec.carried import InOrder
@@ -42,6 +44,12 @@ def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
     return found
 
 
+def _add(digest: hashlib._Hash, rows: StoredRows) -> None:
+    """Take some rows into a checksum."""
+    for part in (rows.codes, rows.scales, rows.flags):
+        digest.update(np.ascontiguousarray(part).data)
+
+
 class _Rows(NamedTuple):
     """Some rows to quantize. values: binary32 bits [r, n].   amax: of the whole weight, where the recipe reads one."""
 
@@ -62,9 +70,9 @@ def _quantized(rows: _Rows) -> StoredRows | str:
     return StoredRows(rows.first, found.codes, found.scales, flags)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Requantized:
-    """A weight as another store will hold it, where that needs other codes. Read like a StoredTensor; worked out anew by each reading.
+    """A weight as another store will hold it, where that needs other codes. Each reading quantizes it, so it is read once.
 
     tensor: the weight as it is.   store: the other store.   recipe: of that store's blocks.   mapped: maps over rows (emu.spec.carried).
     """
@@ -73,6 +81,7 @@ class Requantized:
     store: Checkpoint
     recipe: Recipe
     mapped: InOrder
+    _digest: bytes = b""
 
     def __post_init__(self) -> None:
         unit, length = unit_of(self.store), self.shape[-1]
@@ -110,15 +119,25 @@ class Requantized:
         return bits
 
     def chunks(self) -> Iterator[StoredRows]:
-        """Yield the new codes and scales some rows at a time, from the top: those rows that the weight's own chunks have.
+        """Quantize: yield the new codes and scales some rows at a time, from the top: those rows that the weight's own chunks have.
 
         Raises: FileError (values that are no numbers, or that the recipe refuses).
         """
         top = self.amax if has_tensor_level(self.recipe) else None
+        digest = hashlib.sha256()
         for found in self.mapped(_quantized, (_Rows(self.recipe.id, first, values, top) for first, values in self._decoded())):
             if isinstance(found, str):
                 raise self._refused(f"the recipe refuses the decoded values: {found}")
+            _add(digest, found)
             yield found
+        self._digest = digest.digest()
+
+    def same(self, other: StoredTensor) -> bool:
+        """Tell whether a stored weight of this shape has the codes, scales and flags that were yielded, by their checksum."""
+        digest = hashlib.sha256()
+        for rows in other.chunks():
+            _add(digest, rows)
+        return digest.digest() == self._digest
 
     def _decoded(self) -> Iterator[tuple[int, NDArray[np.uint32]]]:
         """Yield the number of the first of some rows, and their values: binary32 bits [r, n]."""

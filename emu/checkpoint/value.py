@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from emu.base.errors import OperandError
+from emu.checkpoint.facts import block_of, bytes_of, element_bits, stored_bits
 from emu.engines.exact.block import decode_block_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
@@ -30,12 +31,14 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     levels = {level.name: level.format for level in chosen.facts.levels if level.name != chosen.flag}
     scale = list(levels)[-1]
     if facts.record is not None:
-        unit, lane = _unit(facts.record.elements, columns, stored.get("record", b""), scale, lane)
+        unit, lane = _unit(store, facts.record.elements, stored.get("record", b""), scale, lane)
         stored = {name: data for name, data in stored.items() if name != "record"} | unit
-    if set(stored) != {"codes", *levels} or len(stored["codes"]) * 2 != columns or not 0 <= lane < columns:
-        raise OperandError(f"{store.id}: a block is {columns // 2} bytes of codes and the levels {', '.join(levels)}")
+    if set(stored) != {"codes", *levels} or len(stored["codes"]) != bytes_of(store, columns) or not 0 <= lane < columns:
+        raise OperandError(f"{store.id}: a block is {bytes_of(store, columns)} bytes of codes and the levels {', '.join(levels)}")
     numbers = {name: int.from_bytes(stored[name], "big") for name in levels}
-    code = _nibble(stored["codes"], lane, facts.packing)
+    code = _code(stored["codes"], lane, stored_bits(store), facts.packing)
+    if code >> element_bits(chosen):
+        raise OperandError(f"{store.id}: element {lane} is {code:02X}, which is no code of {element_bits(chosen)} bits")
     fmt: Format = get("format", levels[scale])
     numbers[scale], high = _scale(store, numbers[scale], fmt)
     if chosen.flag is not None:
@@ -56,22 +59,22 @@ def code_value(store: Checkpoint, block: Block, code: int, levels: Mapping[str, 
     return decode_block_value(block, code, levels)
 
 
-def _unit(elements: int, columns: int, record: bytes, scale: str, lane: int) -> tuple[dict[str, bytes], int]:
+def _unit(store: Checkpoint, elements: int, record: bytes, scale: str, lane: int) -> tuple[dict[str, bytes], int]:
     """Return the block of a record that holds a lane, and the lane in it."""
-    blocks = elements // columns
-    if len(record) != blocks + elements // 2:
-        raise OperandError(f"a unit of {elements} elements has {blocks + elements // 2} bytes, not {len(record)}")
+    columns = block_of(store).facts.shape[1]
+    blocks, size = elements // columns, bytes_of(store, columns)
+    if len(record) != blocks * (1 + size):
+        raise OperandError(f"a unit of {elements} elements has {blocks * (1 + size)} bytes, not {len(record)}")
     number, inside = divmod(lane, columns)
-    start = blocks + number * columns // 2
-    return {"codes": record[start : start + columns // 2], scale: record[number : number + 1]}, inside
+    return {"codes": record[blocks + number * size :][:size], scale: record[number : number + 1]}, inside
 
 
-def _nibble(packed: bytes, lane: int, packing: str) -> int:
+def _code(packed: bytes, lane: int, bits: int, packing: str) -> int:
+    """Return the code of a lane: in halves of 4 bits, or in one row of bits that begins in the lowest one of the first byte."""
     if packing == "halves":
         high, place = divmod(lane, len(packed))
-    else:
-        place, high = divmod(lane, 2)
-    return packed[place] >> 4 * high & 15
+        return packed[place] >> 4 * high & 15
+    return int.from_bytes(packed, "little") >> lane * bits & (1 << bits) - 1
 
 
 def _scale(store: Checkpoint, code: int, fmt: Format) -> tuple[int, int]:

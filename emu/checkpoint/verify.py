@@ -42,7 +42,7 @@ class Fault(NamedTuple):
 class Verified:
     """What was found. weights, others: tensors looked at.   compared: weights that the original has too; None without an original.
 
-    unread: weights of emu quantize whose blocks no store of 4-bit weights has, looked at by their checksums alone.
+    unread: weights of emu quantize whose blocks no store has, looked at by their checksums alone.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class Verified:
         what = f"{self.path}: {self.weights} weights, {self.others} other tensors"
         what += f", {self.unread} weights in other blocks by their checksums" if self.unread else ""
         if not self.weights:
-            return f"nothing compared: {self.path}: no 4-bit weight of a known store"
+            return f"nothing compared: {self.path}: no quantized weight of a known store"
         if self.faults:
             first = self.faults[0]
             return f"wrong: {what}: {len(self.faults)} faults, first {first.tensor}: {first.what}"
@@ -82,9 +82,9 @@ class Verified:
 
 
 def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> Verified:
-    """Look for damage in a checkpoint of 4-bit weights, and compare it with what it was made from; nothing is loaded whole.
+    """Look for damage in a quantized checkpoint, and compare it with what it was made from; nothing is loaded whole.
 
-    path: a .safetensors or .gguf file, a folder of them, or an index.   original: likewise. Where it holds 4-bit weights itself, codes,
+    path: a .safetensors or .gguf file, a folder of them, or an index.   original: likewise. Where it holds quantized weights itself, codes,
     scales and tensor factors must stand for the same numbers; else some recipe of the spec must give every byte from its weights.
     Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions), ToolError (gguf is not installed).
     Source: spec/checkpoint.   Tests: tests/checkpoint/test_checkpoint_verify.py.
@@ -178,7 +178,7 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container,
     for tensor in tensors:
         other = theirs.pop(_key(tensor.name), None)
         if other is None:
-            faults.append(Fault(tensor.name, "the original has no such 4-bit weight"))
+            faults.append(Fault(tensor.name, "the original has no such quantized weight"))
         else:
             count += 1
             faults += _differs(tensor, other)

@@ -1,4 +1,4 @@
-"""emu convert-checkpoint: the 4-bit weights of a model from one library's files to another's, quantized again only if asked."""
+"""emu convert-checkpoint: the quantized weights of a model from one library's files to another's, quantized again only if asked."""
 
 from __future__ import annotations
 

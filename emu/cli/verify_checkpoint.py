@@ -1,4 +1,4 @@
-"""emu verify-checkpoint: is a checkpoint of 4-bit weights whole, alone or beside what it was made from."""
+"""emu verify-checkpoint: is a quantized checkpoint whole, alone or beside what it was made from."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from emu.checkpoint.facts import bytes_of
 from emu.pages.frame import Data, Writer
 from emu.pages.render import Code, Ref, joined
 from emu.spec import Block, Checkpoint, get
@@ -17,6 +18,8 @@ MEANING = {
 }
 PACKING = {
     "low_nibble_first": "byte k holds element 2k in its low nibble, element 2k + 1 in its high nibble",
+    "low_bits_first": "codes one after the other as one row of bits, which begins in the lowest bit of byte 0",
+    "none": "each code has a byte of its own",
     "halves": "byte k of a block of n elements holds element k in its low nibble, element k + n / 2 in its high nibble",
 }
 NAN = {
@@ -66,7 +69,7 @@ def _parts(store: Checkpoint) -> list[tuple[Any, ...]]:
     if facts.record is not None:
         block: Block = get("block", facts.blocks[0])
         scales = facts.record.elements // block.facts.shape[1]
-        return [("scales", 0, scales), ("codes", scales, facts.record.elements // 2)]
+        return [("scales", 0, scales), ("codes", scales, bytes_of(store, facts.record.elements))]
     assert facts.codes is not None
     named = [_row("codes", facts.codes, "element codes" + (", last axis one block" if facts.codes.grouped == "yes" else ""))]
     return named + [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels]

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from emu.arrays.rows import Rows, axis_back, axis_last, default_row_axis, pack_nibbles, unpack_nibbles
+from emu.arrays.rows import Rows, axis_back, axis_last, default_row_axis, group_of, pack_codes, pack_nibbles, unpack_codes, unpack_nibbles
 from emu.base.errors import OperandError, ShapeError
 from emu.spec import get
 
@@ -97,3 +97,25 @@ def test_axes_are_moved_here_and_in_stacks_of_matrices_alone(checkout):
         if re.search(r"\b(moveaxis|swapaxes)\b", path.read_text(encoding="utf-8"))
     ]
     assert [name for name in elsewhere if not name.startswith(STACKS)] == ["emu/arrays/rows.py"]
+
+
+@pytest.mark.parametrize("bits", range(1, 9))
+@pytest.mark.parametrize("groups", [0, 1, 2, 5])
+def test_codes_are_one_row_of_bits_and_come_back(bits, groups):
+    count, size = group_of(bits)
+    assert count * bits == size * 8
+    codes = (np.arange(3 * groups * count).reshape(3, -1) * 37 + 5 & (1 << bits) - 1).astype(np.uint8)
+    packed = pack_codes(codes, bits)
+    assert packed.dtype == np.uint8 and packed.shape == (3, groups * size)
+    for row, line in zip(codes.tolist(), packed, strict=True):  # a number whose lowest bits are the first code
+        assert int.from_bytes(line.tobytes(), "little") == sum(code << bits * place for place, code in enumerate(row))
+    assert np.array_equal(unpack_codes(packed, bits), codes)
+
+
+def test_codes_that_fill_no_bytes_are_refused():
+    for length in (1, 2, 3, 5):
+        with pytest.raises(ShapeError, match=f"{length} codes of 6 bits fill no whole number of bytes: a multiple of 4 is needed"):
+            pack_codes(np.zeros((2, length), np.uint8), 6)
+        if length != 3:
+            with pytest.raises(ShapeError, match=f"{length} bytes hold no whole number of groups of 4 codes of 6 bits in 3 bytes"):
+                unpack_codes(np.zeros((2, length), np.uint8), 6)

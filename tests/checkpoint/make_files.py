@@ -18,6 +18,7 @@ import numpy as np
 
 ROWS, COLUMNS = 8, 128
 MODULES = ("model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj")
+MXFP6, MXFP8 = "mxfp6-pack-quantized", "mxfp8-quantized"
 COMMAND = "python tests/checkpoint/make_files.py FOLDER"
 
 
@@ -54,8 +55,11 @@ def save_values(folder: Path, values: dict[str, Any]) -> None:
     save_file({f"{name}.weight": values[name].contiguous()}, folder / "values.safetensors.read")
 
 
-def compressed_tensors(folder: Path, preset: str, dtype: str) -> None:
-    """Observed minimum and maximum per group, global scale of both projections together, then the library's compressor."""
+def compressed_tensors(folder: Path, preset: str, dtype: str, word: str | None = None) -> None:
+    """Observed minimum and maximum per group, global scale of both projections together, then the library's compressor.
+
+    preset: of the library's schemes.   word: of its format; None: packed.
+    """
     import torch
     from compressed_tensors.compressors import BaseCompressor
     from compressed_tensors.compressors.nvfp4.helpers import unpack_fp4_from_uint8
@@ -64,7 +68,7 @@ def compressed_tensors(folder: Path, preset: str, dtype: str) -> None:
     from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
 
     scheme = preset_name_to_scheme(preset, ["Linear"])
-    word = f"{preset.lower()}-pack-quantized"
+    word = word or f"{preset.lower()}-pack-quantized"
     weights, stored, read = torch_weights(dtype), {}, {}
     top = max(item.abs().max() for item in weights.values())
     for name, item in weights.items():
@@ -123,7 +127,29 @@ def torchao_nvfp4(folder: Path, dtype: str, swizzled: bool, levels: int) -> None
         save_values(folder, {name: tensors[f"{name}.weight"].dequantize(torch.float32) for name in MODULES})
 
 
-def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool) -> None:
+def compressed_tensors_fp8(folder: Path, preset: str, dtype: str) -> None:
+    """FP8 under one scale for the tensor, a row, or a block of 128 x 128; and how the library reads it back, in binary32."""
+    import torch
+    from compressed_tensors.compressors import BaseCompressor
+    from compressed_tensors.quantization import preset_name_to_scheme
+    from compressed_tensors.quantization.lifecycle.forward import dequantize as read_back
+    from compressed_tensors.quantization.utils import calculate_qparams
+
+    scheme, stored, read = preset_name_to_scheme(preset, ["Linear"]), {}, {}
+    for name, item in torch_weights(dtype).items():
+        groups = item if preset == "FP8_DYNAMIC" else item.reshape(1, -1)
+        shape = {"FP8": (1,), "FP8_DYNAMIC": (ROWS, 1), "FP8_BLOCK": (1, 1)}[preset]
+        scale, _ = calculate_qparams(groups.amin(-1).reshape(shape), groups.amax(-1).reshape(shape), scheme.weights)
+        found = BaseCompressor.get_value_from_registry("float-quantized").compress({"weight": item, "weight_scale": scale}, scheme)
+        stored |= {f"{name}.{part}": tensor for part, tensor in found.items()}
+        read[name] = read_back(found["weight"], found["weight_scale"].float(), args=scheme.weights, dtype=torch.float32)
+    save_values(folder, read)
+    group = scheme.model_dump(mode="json", exclude_none=True)
+    config = {"config_groups": {"group_0": group}, "format": "float-quantized", "quant_method": "compressed-tensors"}
+    save(folder, stored, config={"quantization_config": config})
+
+
+def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool, element: str = "float4_e2m1fn_x2") -> None:
     import torch
     from torchao.prototype.mx_formats.config import ScaleCalculationMode
     from torchao.prototype.mx_formats.mx_tensor import MXTensor
@@ -132,7 +158,7 @@ def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool) -> None:
     tensors = {}
     for name, item in torch_weights(dtype).items():
         given = {"scaling_mode": ScaleCalculationMode[mode], "is_swizzled_scales": swizzled}
-        tensors[f"{name}.weight"] = MXTensor.to_mx(item, torch.float4_e2m1fn_x2, 32, **given)
+        tensors[f"{name}.weight"] = MXTensor.to_mx(item, getattr(torch, element), 32, **given)
     save(folder, *flatten_tensor_state_dict(tensors))
 
 
@@ -182,12 +208,19 @@ FILES: dict[str, tuple[tuple[str, ...], Callable[[Path], None]]] = {
     "compressed_tensors_nvfp4": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "NVFP4", "float32")),
     "compressed_tensors_nvfp4_bf16": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "NVFP4", "bfloat16")),
     "compressed_tensors_mxfp4": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP4", "bfloat16")),
+    "compressed_tensors_mxfp6": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP6A16", "bfloat16", MXFP6)),
+    "compressed_tensors_mxfp8": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP8A16", "bfloat16", MXFP8)),
+    "compressed_tensors_fp8": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8", "bfloat16")),
+    "compressed_tensors_fp8_row": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8_DYNAMIC", "bfloat16")),
+    "compressed_tensors_fp8_block": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8_BLOCK", "float32")),
     "modelopt_nvfp4": (("nvidia-modelopt", "torch"), lambda path: modelopt(path, "bfloat16")),
     "torchao_nvfp4": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", False, 2)),
     "torchao_nvfp4_swizzled": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", True, 2)),
     "torchao_nvfp4_1level": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "float32", False, 1)),
     "torchao_mxfp4_floor": (("torchao", "torch"), lambda path: torchao_mx(path, "bfloat16", "FLOOR", False)),
     "torchao_mxfp4_rceil": (("torchao", "torch"), lambda path: torchao_mx(path, "bfloat16", "RCEIL", True)),
+    "torchao_mxfp8_e4m3": (("torchao", "torch"), lambda path: torchao_mx(path, "bfloat16", "RCEIL", True, "float8_e4m3fn")),
+    "torchao_mxfp8_e5m2": (("torchao", "torch"), lambda path: torchao_mx(path, "bfloat16", "FLOOR", False, "float8_e5m2")),
     "gpt_oss_mxfp4": (("nvidia-modelopt", "torch"), lambda path: gpt_oss(path, "bfloat16")),
     "gguf_mxfp4": (("gguf",), lambda path: gguf(path, "MXFP4")),
     "gguf_nvfp4": (("gguf", "nvidia-modelopt", "torch"), lambda path: gguf(path, "NVFP4")),

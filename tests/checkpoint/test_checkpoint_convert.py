@@ -15,8 +15,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from emu.base.errors import FileError, SpecError
-from emu.checkpoint import convert as converting
-from emu.checkpoint import identify_files
+from emu.checkpoint import identify_files, writing
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 from emu.checkpoint.hold import factor_of
@@ -112,7 +111,7 @@ def test_every_file_of_torchao_says_what_each_tensor_is(
     store: str,
 ) -> None:
     """As the library wrote it; of MXFP4 it wrote another choice of kernel, and no activations."""
-    monkeypatch.setattr(converting, "SHARD_BYTES", 1)
+    monkeypatch.setattr(writing, "SHARD_BYTES", 1)
     others = {"model.norm.weight": ("F32", (4,), np.ones(4, "<f4")), "scale": ("F32", (), np.float32(1))}
     folder = recorded(name)
     before = metadata(folder / "model.safetensors")
@@ -165,12 +164,12 @@ def test_words_of_mlx_hold_the_first_code_in_the_lowest_bits(recorded: At, tmp_p
 def test_files_of_mlx_are_known_by_their_mode_alone(recorded: At, tmp_path: Path) -> None:
     convert_checkpoint(recorded("torchao_mxfp4_floor"), "mlx_mxfp4", tmp_path / "mlx")
     config = tmp_path / "mlx" / "config.json"
-    for mode, says in (("mxfp8", "no 4-bit weight"), ("affine", "no 4-bit weight"), ("nvfp4", "k_proj.weight: 32 scales for 8 x 8 blocks")):
+    for mode, says in (("affine", "no quantized weight"), ("nvfp4", "k_proj.weight: 32 scales for 8 x 8 blocks")):
         config.write_text(json.dumps({"quantization": {"group_size": 32, "bits": 8, "mode": mode}}))
         with pytest.raises(FileError, match=says):
             convert_checkpoint(tmp_path / "mlx", "compressed_tensors_mxfp4", tmp_path / "new")
     config.unlink()
-    with pytest.raises(FileError, match="no 4-bit weight"):
+    with pytest.raises(FileError, match="no quantized weight"):
         convert_checkpoint(tmp_path / "mlx", "compressed_tensors_mxfp4", tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir()] == ["mlx"]
 
@@ -228,7 +227,7 @@ def test_other_tensors_and_words_are_carried_over(recorded: At, tmp_path: Path) 
 
 
 def test_many_files_have_an_index(recorded: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converting, "SHARD_BYTES", 600)
+    monkeypatch.setattr(writing, "SHARD_BYTES", 600)
     convert_checkpoint(recorded("torchao_mxfp4_floor"), "compressed_tensors_mxfp4", tmp_path / "new")
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["config.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"]
@@ -252,14 +251,14 @@ def test_what_cannot_be_held_is_refused_and_nothing_is_left(recorded: At, tmp_pa
     with pytest.raises(FileError, match="no such folder"):
         convert_checkpoint(recorded("compressed_tensors_mxfp4"), "gpt_oss_mxfp4", tmp_path / "no" / "new")
     save_file({"a": np.ones(3, np.float32)}, source / "model.safetensors")
-    with pytest.raises(FileError, match="no 4-bit weight"):
+    with pytest.raises(FileError, match="no quantized weight"):
         convert_checkpoint(source, "gpt_oss_mxfp4", tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "there"]
 
 
 def test_a_wrong_writer_is_caught_by_reading_back(recorded: At, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = converting.pack_nibbles
-    monkeypatch.setattr(converting, "pack_nibbles", lambda codes: real(codes[..., ::-1]))
+    real = writing.pack_codes
+    monkeypatch.setattr(writing, "pack_codes", lambda codes, bits: real(codes[..., ::-1], bits))
     with pytest.raises(FileError, match="does not come back as it was written"):
         convert_checkpoint(recorded("torchao_mxfp4_floor"), "compressed_tensors_mxfp4", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []

@@ -260,7 +260,7 @@ def test_shapes_that_do_not_fit_are_damage(recorded: At, parts: Any, write: Any,
 
 def test_nothing_quantized(original: At) -> None:
     report = identify_files(original("bfloat16"))
-    assert report.exit_code == 3 and report.text().endswith("no 4-bit weights of a known store (6 other tensors)")
+    assert report.exit_code == 3 and report.text().endswith("no quantized weights of a known store (6 other tensors)")
 
 
 def test_an_original_without_the_weight(recorded: At, tmp_path: Path, write: Any) -> None:

@@ -147,7 +147,7 @@ def test_types_that_only_gguf_knows_are_refused(recorded: At, tmp_path: Path) ->
     writer.add_tensor("m", np.zeros((1, 17), np.uint8), raw_dtype=library.GGMLQuantizationType.MXFP4)
     for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
         step()
-    with pytest.raises(FileError, match="q is Q8_0, neither a 4-bit weight of a known store nor plain numbers"):
+    with pytest.raises(FileError, match="q is Q8_0, neither a quantized weight of a known store nor plain numbers"):
         convert_checkpoint(tmp_path / "a.gguf", "torchao_mxfp4", tmp_path / "new")
 
 

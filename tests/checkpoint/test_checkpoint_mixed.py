@@ -25,7 +25,7 @@ from emu.files.stored import KEY, sealed, tensor_of
 from emu.ops.quantized import checksum
 from emu.spec import digest, get
 
-NVFP4, LEVELLESS, MXFP4, MXFP8 = "nvfp4_modelopt", "nvfp4_torchao_1level", "mxfp4_torchao_floor", "mxfp8_e4m3_torchao_floor"
+NVFP4, LEVELLESS, MXFP4, OTHER = "nvfp4_modelopt", "nvfp4_torchao_1level", "mxfp4_torchao_floor", "nf4_bnb"
 STORES = {"a": "emu_nvfp4_multiplier", "b": "emu_mxfp4", "c": "emu_nvfp4_1level"}
 
 
@@ -53,7 +53,7 @@ def made(model: Path, tmp_path: Path) -> Made:
     return write
 
 
-WIDER = ("--recipe-for", f"d*={MXFP8}")
+WIDER = ("--recipe-for", f"d*={OTHER}")
 
 
 def test_each_weight_is_of_the_store_of_its_recipe(made: Made, model: Path) -> None:
@@ -76,11 +76,11 @@ def seen(report: CheckpointReport) -> None:
     assert {tensor.name.partition(".")[0]: tensor.store for tensor in report.tensors} == STORES
     assert {tensor.said for tensor in report.tensors} == {NVFP4, MXFP4, LEVELLESS}
     assert report.exit_code == 0 and report.others == 0
-    assert report.unread == {"d.weight": f"{MXFP8}, blocks of mxfp8_e4m3"}
+    assert report.unread == {"d.weight": f"{OTHER}, blocks of nf4_block64"}
     assert {NVFP4, MXFP4, LEVELLESS} <= set(report.recipes)
     text = report.text()
     assert f"by {MXFP4}, as the file says: b.weight" in text
-    assert f"not looked at, {MXFP8}, blocks of mxfp8_e4m3, which no store of 4-bit weights has: d.weight" in text
+    assert f"not looked at, {OTHER}, blocks of nf4_block64, which no store has: d.weight" in text
 
 
 def test_a_file_of_one_recipe_is_held_to_it(model: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_one_store_holds_is_converted(made: Made, model: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("requantize", [False, True])
 def test_blocks_of_no_store_are_refused(made: Made, tmp_path: Path, requantize: bool) -> None:
-    with pytest.raises(FileError, match=rf"d.weight: by {MXFP8}, whose blocks \(mxfp8_e4m3\) no store of 4-bit weights has: quantize it"):
+    with pytest.raises(FileError, match=rf"d.weight: by {OTHER}, whose blocks \(nf4_block64\) no store has: quantize it"):
         convert_checkpoint(made(*WIDER), "modelopt_nvfp4", tmp_path / "new", requantize=requantize)
     assert not (tmp_path / "new").exists()
 
@@ -143,16 +143,17 @@ def test_a_changed_recipe_is_found(made: Made, tmp_path: Path) -> None:
     change_about(path := made(*WIDER), lambda about: about["tensors"]["a.weight"].update(recipe=LEVELLESS))  # another recipe of the file
     with pytest.raises(FileError, match=r"a\.weight: its bytes or what is said of it are not those that emu quantize wrote: damaged"):
         convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
-    change_about(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe=LEVELLESS))
+    wide = ("--recipe-for", "d*=mxfp8_e4m3_torchao_floor")
+    change_about(path := made(*wide), lambda about: about["tensors"]["d.weight"].update(recipe=LEVELLESS))
     with pytest.raises(FileError, match=r"d.weight: codes of shape \[6, 64\] for a tensor of \[6, 64\]"):
         verify_checkpoint(path)
-    change_about(path := made(*WIDER), lambda about: about["tensors"]["d.weight"].update(recipe="mxfp8"))
+    change_about(path := made(*wide), lambda about: about["tensors"]["d.weight"].update(recipe="mxfp8"))
     with pytest.raises(FileError, match=r"d\.weight: its metadata is damaged"):
         convert_checkpoint(path, "mlx_nvfp4", tmp_path / "new")
     cases: list[tuple[Callable[[dict[str, Any]], None], str]] = [
         (lambda about: about["tensors"]["a.weight"].update(recipe="none"), "a.weight: its metadata is damaged"),
         (lambda about: about["recipes"][NVFP4].update(digest="0"), f"was written under other facts of recipe {NVFP4}"),
-        (lambda about: about["recipes"][MXFP8].update(digest="0"), f"was written under other facts of recipe {MXFP8}"),
+        (lambda about: about["recipes"][OTHER].update(digest="0"), f"was written under other facts of recipe {OTHER}"),
         (lambda about: about["recipes"][NVFP4].update(block="mxfp8_e4m3"), "a.weight: its metadata is damaged"),
         (lambda about: about["tensors"].pop("b.weight"), "the header that was read says nothing of it"),
         (lambda about: about.update(version=4), "is written in version 4; this emu reads 2 and 3"),

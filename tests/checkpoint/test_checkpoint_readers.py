@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from emu.checkpoint import convert as converting
+from emu.checkpoint import writing
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 
@@ -124,7 +124,7 @@ def test_transformers_loads_a_whole_model_of_torchao(
     torch = pytest.importorskip("torch", reason="transformers needs torch")
     pytest.importorskip("torchao", reason="reads the store")
     transformers = pytest.importorskip("transformers", reason="loads models with torchao")
-    monkeypatch.setattr(converting, "SHARD_BYTES", most)
+    monkeypatch.setattr(writing, "SHARD_BYTES", most)
     given, values = whole(to)
     assert convert_checkpoint(given, to, tmp_path / "new").lossless
     assert (len(list((tmp_path / "new").glob("*.safetensors"))) > 1) == (most == 1 << 10)

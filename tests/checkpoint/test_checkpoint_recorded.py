@@ -33,6 +33,7 @@ RCEIL = {"mxfp4_torchao_rceil", "mxfp4_te_pow2", "mxfp4_f46_static_6"}  # one ru
 RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even", "mxfp4_triton_up", "mxfp4_aiter_triton"}
 AWAY = {"mxfp4_triton_up", "mxfp4_aiter_triton", "mxfp4_inc_even"}  # ties away from zero, or no minus zero: not every weight tells
 ALIKE = {"mxfp4_quark_even", "mxfp4_ggml"}  # their bytes may be those of torchao's rules, but for signs of zero
+UP8 = {f"mxfp8_e4m3_{name}" for name in ("comfy", "te", "torchao_rceil", "triton_up", "vllm")}
 KNOWN = {
     "compressed_tensors_nvfp4": Known(
         "compressed_tensors_nvfp4", "row_major", "float32", {"nvfp4_compressed_tensors"}, {"nvfp4_compressed_tensors"}
@@ -44,6 +45,16 @@ KNOWN = {
     "torchao_nvfp4_1level": Known("torchao_nvfp4_1level", "row_major", "float32", {"nvfp4_torchao_1level"}, {"nvfp4_torchao_1level"}),
     "torchao_mxfp4_floor": Known("torchao_mxfp4", "row_major", "bfloat16", {"mxfp4_torchao_floor", "mxfp4_inc_even"}, RULES | ALIKE),
     "torchao_mxfp4_rceil": Known("torchao_mxfp4", "sf128x4", "bfloat16", RCEIL, RCEIL | {"mxfp4_triton_up"}),
+    "compressed_tensors_mxfp6": Known(
+        "compressed_tensors_mxfp6",
+        "row_major",
+        "bfloat16",
+        {"mxfp6_e2m3_torchao_even"},
+        {"mxfp6_e2m3_torchao_even", "mxfp6_e2m3_torchao_floor"},
+    ),
+    "compressed_tensors_mxfp8": Known("compressed_tensors_mxfp8", "row_major", "bfloat16", UP8, UP8),
+    "torchao_mxfp8_e4m3": Known("torchao_mxfp8_e4m3", "sf128x4", "bfloat16", UP8, UP8),
+    "torchao_mxfp8_e5m2": Known("torchao_mxfp8_e5m2", "row_major", "bfloat16", {"mxfp8_e5m2_torchao_floor"}, {"mxfp8_e5m2_torchao_floor"}),
     "gguf_nvfp4": Known("gguf_nvfp4", "row_major", "float32", {"nvfp4_modelopt"}, set()),
 }
 

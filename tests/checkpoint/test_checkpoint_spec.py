@@ -20,22 +20,33 @@ E2M1 = (0, Fraction(1, 2), 1, Fraction(3, 2), 2, 3, 4, 6)
 ALL = names("checkpoint")
 
 
+WIDE = {"mxfp8_e4m3": (4, 3), "mxfp8_e5m2": (5, 2), "mxfp6_e2m3": (2, 3), "mxfp6_e3m2": (3, 2)}  # bits of exponent and fraction
+
+
+def wide(code: int, exponent: int, fraction: int) -> Fraction:
+    """The value of a code, a number other than -0, of a format with these fields."""
+    field, rest = code >> fraction & (1 << exponent) - 1, code & (1 << fraction) - 1
+    magnitude = Fraction((bool(field) << fraction) + rest, 1 << fraction) * Fraction(2) ** (max(field, 1) - (1 << exponent - 1) + 1)
+    return -magnitude if code >> exponent + fraction & 1 else magnitude
+
+
 def by_hand(store: Any, example: StoredExample) -> str:
     """The value of a worked example, from bytes, without anything of emu; blocks by the numbers in their names."""
     data = {name: bytes.fromhex(text) for name, text in example.stored.items()}
     block = example.block or store.facts.blocks[0]
-    lane, size = example.lane, 32 if block == "mxfp4" else 16
+    lane, size = example.lane, 32 if block.startswith("mx") else 16
     if "record" in data:
         count = {17: 1, 36: 4}[len(data["record"])]
         number, lane = divmod(lane, size)
         scale, body = data["record"][number], data["record"][count:][number * size // 2 :][: size // 2]
         code = body[lane % (size // 2)] >> (4 if lane >= size // 2 else 0) & 15
     else:
-        scale, code = data["scale"][0], data["codes"][lane // 2] >> 4 * (lane % 2) & 15
-    flag, nan = scale >> 7 if block != "mxfp4" else 0, scale == 255 if block == "mxfp4" else scale & 127 == 127
+        bits = len(data["codes"]) * 8 // size
+        scale, code = data["scale"][0], int.from_bytes(data["codes"], "little") >> bits * lane & (1 << bits) - 1
+    flag, nan = scale >> 7 if size == 16 else 0, scale == 255 if size == 32 else scale & 127 == 127
     if nan and store.facts.nan_scale == "nan":
         return "nan"
-    if block == "mxfp4":
+    if size == 32:
         factor = Fraction(2) ** (scale - 127)
     else:
         field, fraction = scale >> 3 & 15, scale & 7
@@ -45,6 +56,8 @@ def by_hand(store: Any, example: StoredExample) -> str:
         tensor = Fraction((1 << 23) + (bits & 0x7FFFFF), 1 << 23) * Fraction(2) ** ((bits >> 23) - 127)
         over = {"nvfp4": 2688, "if4": 2688, "nvfp4_256": 1536, "nvfp4_1792": 1792}.get(block)
         factor = factor / tensor if block == "nvfp4_divisor" else factor * tensor / (over or 1)
+    if block in WIDE:
+        return str(wide(code, *WIDE[block]) * factor)
     element = Fraction(code - 16 * (code > 7)) * Fraction(6, 7) if flag and block == "if4" else E2M1[code & 7] * (-1 if code > 7 else 1)
     value = element * factor
     return "-0" if value == 0 and code > 7 and not (flag and block == "if4") else str(value)
@@ -77,6 +90,12 @@ def test_divisor_and_multiplier_read_the_same_bits_differently() -> None:
         ("modelopt_nvfp4", {"codes": b"\0" * 7, "scale": b"\x38", "tensor": b"\x3e\x80\0\0"}, 0),
         ("modelopt_nvfp4", {"codes": b"\0" * 8, "scale": b"\x38", "tensor": b"\x3e\x80\0\0"}, 16),
         ("gguf_mxfp4", {"record": b"\0" * 16}, 0),
+        ("compressed_tensors_mxfp6", {"codes": b"\0" * 23, "scale": b"\x38"}, 0),
+        ("compressed_tensors_mxfp6", {"codes": b"\0" * 32, "scale": b"\x38"}, 0),
+        ("compressed_tensors_mxfp6", {"codes": b"\0" * 24, "scale": b"\xff"}, 0),
+        ("emu_mxfp6_e2m3", {"codes": b"\x40" + b"\0" * 31, "scale": b"\x38"}, 0),
+        ("emu_mxfp6_e2m3", {"codes": b"\0" * 24, "scale": b"\x38"}, 0),
+        ("torchao_mxfp8_e4m3", {"codes": b"\0" * 16, "scale": b"\x38"}, 0),
     ],
 )
 def test_what_is_no_unit_is_refused(name: str, stored: dict[str, bytes], lane: int) -> None:
@@ -102,7 +121,7 @@ CASES = [
     ("modelopt_nvfp4", 'profile: "modelopt"', 'profile: "te"', "dequantize: nvfp4_modelopt has no profile te: one of modelopt"),
     ("modelopt_nvfp4", '"nvfp4_modelopt", profile: "modelopt"', '"nvfp4_torchao", profile: "torchao"', None),
     ("modelopt_nvfp4", '["row_major"]', '["low_nibble_first"]', "scale_layouts: low_nibble_first is an order of elements"),
-    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "high"', 'facts.packing: "high" is not one of low_nibble_first, halves'),
+    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "high"', 'facts.packing: "high" is not one of low_nibble_first, low_bits'),
     ("modelopt_nvfp4", 'level: "tensor"', 'level: "scale"', "facts: levels: a level is stored twice"),
     ("modelopt_nvfp4", 'dtypes: ["U8"]', 'dtypes: ["U8"], key: "x"', "key"),
     ("modelopt_nvfp4", 'container: "safetensors"', 'container: "gguf"', "facts: a record belongs to a gguf file, tensors for codes"),
@@ -112,6 +131,10 @@ CASES = [
     ("transformer_engine_nvfp4", '"nvfp4_256"]', '"mxfp4"]', "high_bit: refused does not fit block mxfp4, whose scales have 8 bits"),
     ("fouroversix_if4", 'high_bit: "flag"', 'high_bit: "refused"', "high_bit: refused does not fit block if4"),
     ("emu_nvfp4", 'told_by: "statement"', 'told_by: "names"', "facts: described_by: belongs to codes and levels of a file that states its"),
+    ("modelopt_mxfp8", 'packing: "none"', 'packing: "low_nibble_first"', "packing: low_nibble_first is for codes of 4 bits, the"),
+    ("modelopt_mxfp8", 'packing: "none"', 'packing: "low_bits_first"', "packing: low_bits_first is for codes of 5 or 6 or 7 bits, the"),
+    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "low_bits_first"', "of nvfp4_multiplier have 4"),
+    ("compressed_tensors_mxfp6", '"mxfp6_e2m3"]', '"mxfp6_e2m3", "mxfp8_e4m3"]', "of mxfp8_e4m3 have 8"),
     ("gpt_oss_mxfp4", 'ref: "gpt_oss"', 'ref: "gpt_os"', "source 'gpt_os' is not in sources.yaml: did you mean gpt_oss?"),
 ]  # fmt: skip
 

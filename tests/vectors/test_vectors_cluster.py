@@ -25,7 +25,7 @@ from emu.base import cluster
 from emu.base.cluster import done_by_cluster
 from emu.base.errors import SpecError, ToolError
 from emu.base.philox import words
-from emu.checkpoint import convert, requantize
+from emu.checkpoint import convert, requantize, writing
 from emu.checkpoint.read import StoredRows
 from emu.cli.main import run
 from emu.files import StoredWriter
@@ -180,7 +180,7 @@ def test_files_are_quantized_to_the_same_bytes(
 
 def test_a_checkpoint_of_many_files_is_converted_to_the_same_bytes(dask: Cluster, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every weight is quantized again; a worker is killed in the middle."""
-    monkeypatch.setattr(convert, "SHARD_BYTES", 400_000)
+    monkeypatch.setattr(writing, "SHARD_BYTES", 400_000)
     monkeypatch.setattr(emu.checkpoint.read, "CHUNK", 1 << 16)
     assert run(["quantize", str(model / "model"), "-q", "-r", "mxfp4_torchao_rceil", "-o", str(model / "q.safetensors")]) == 0
     source = model / "modelopt"

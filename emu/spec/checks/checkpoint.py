@@ -10,6 +10,8 @@ from emu.spec.models.checkpoint import StoredLevel
 from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
 
+WIDTHS = {"low_nibble_first": {4}, "halves": {4}, "low_bits_first": {5, 6, 7}, "none": set(range(4, 9))}  # bits of an element code
+
 
 def check_checkpoint(model: Checkpoint) -> None:
     """Check that a store keeps every level of its blocks, in the meaning they have there. Raises: SpecError."""
@@ -34,8 +36,13 @@ def check_checkpoint(model: Checkpoint) -> None:
 
 def _check_block(model: Checkpoint, block: Block) -> None:
     facts = model.facts
-    if any(derive.codes(get("format", name)).bits != 4 for name in block.element_formats):
-        raise SpecError(f"blocks: the elements of {block.id} are no codes of 4 bits")
+    widths = {derive.codes(get("format", name)).bits for name in block.element_formats}
+    wanted = WIDTHS[facts.packing]
+    if len(widths) != 1 or not widths <= wanted:
+        said, have = (" or ".join(map(str, sorted(found))) for found in (wanted, widths))
+        raise SpecError(f"packing: {facts.packing} is for codes of {said} bits, the elements of {block.id} have {have}")
+    if facts.packing == "low_bits_first" and block.facts.shape[1] * min(widths) % 8:
+        raise SpecError(f"packing: {block.facts.shape[1]} codes of {min(widths)} bits of {block.id} fill no whole number of bytes")
     levels = [level for level in block.facts.levels if level.name != block.flag]
     scale: Format = get("format", levels[-1].format)
     bits = derive.codes(scale).bits

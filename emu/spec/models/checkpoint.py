@@ -8,12 +8,12 @@ from pydantic import Field, StringConstraints, model_validator
 
 from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Part, RecipeId, Side, SpecObject, YesNo
 
-Dtype = Literal["U8", "U32", "F8_E4M3", "F8_E8M0", "F32"]
+Dtype = Literal["U8", "U32", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F32"]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 class StoredCodes(Part):
-    """The element codes, two in a byte, in a tensor of their own."""
+    """The element codes, in a tensor of their own."""
 
     suffixes: tuple[Text, ...] = Field(min_length=1, description="what follows the name of the module; the file uses one of them")
     dtypes: tuple[Dtype, ...] = Field(min_length=1, description="words of the safetensors header that it may bear")
@@ -109,8 +109,10 @@ class CheckpointFacts(Part):
     blocks: tuple[BlockId, ...] = Field(
         min_length=1, description="block formats that it holds under these names; the first one unless told"
     )
-    packing: Literal["low_nibble_first", "halves"] = Field(
-        description="halves: byte j of a block holds element j in the low nibble, element j + half in the high one"
+    packing: Literal["low_nibble_first", "low_bits_first", "halves", "none"] = Field(
+        description="low_nibble_first: codes of 4 bits, two in a byte; low_bits_first: of another width, one row of bits that begins in "
+        "the lowest one of the first byte (6 bits: four codes in three bytes); halves: byte j of a block holds element j in the low "
+        "nibble, element j + half in the high one; none: each code in a byte of its own"
     )
     codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
     levels: tuple[StoredLevel, ...] = Field(
