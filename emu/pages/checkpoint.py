@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from emu.checkpoint.facts import bytes_of
 from emu.pages.frame import Data, Writer
 from emu.pages.render import Code, Ref, joined
-from emu.spec import Block, Checkpoint, get
+from emu.spec import Block, Checkpoint, derive, get
 from emu.spec.models.checkpoint import NamesExample, StoredCodes, StoredLevel
 
 MEANING = {
@@ -68,8 +67,8 @@ def _parts(store: Checkpoint) -> list[tuple[Any, ...]]:
     facts = store.facts
     if facts.record is not None:
         block: Block = get("block", facts.blocks[0])
-        scales = facts.record.elements // block.facts.shape[1]
-        return [("scales", 0, scales), ("codes", scales, bytes_of(store, facts.record.elements))]
+        scales, bits = facts.record.elements // block.facts.shape[1], derive.codes(get("format", block.element_formats[0])).bits
+        return [("scales", 0, scales), ("codes", scales, facts.record.elements * bits // 8)]
     assert facts.codes is not None
     named = [_row("codes", facts.codes, "element codes" + (", last axis one block" if facts.codes.grouped == "yes" else ""))]
     return named + [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels]
