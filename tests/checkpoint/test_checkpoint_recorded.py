@@ -34,6 +34,7 @@ RULES = RCEIL | {"mxfp4_torchao_floor", "mxfp4_torchao_even", "mxfp4_triton_up",
 AWAY = {"mxfp4_triton_up", "mxfp4_aiter_triton", "mxfp4_inc_even"}  # ties away from zero, or no minus zero: not every weight tells
 ALIKE = {"mxfp4_quark_even", "mxfp4_ggml"}  # their bytes may be those of torchao's rules, but for signs of zero
 UP8 = {f"mxfp8_e4m3_{name}" for name in ("comfy", "te", "torchao_rceil", "triton_up", "vllm")}
+UP5 = {f"mxfp8_e5m2_{name}" for name in ("te", "torchao_even", "torchao_floor", "torchao_rceil", "triton_up")}
 KNOWN = {
     "compressed_tensors_nvfp4": Known(
         "compressed_tensors_nvfp4", "row_major", "float32", {"nvfp4_compressed_tensors"}, {"nvfp4_compressed_tensors"}
@@ -50,11 +51,11 @@ KNOWN = {
         "row_major",
         "bfloat16",
         {"mxfp6_e2m3_torchao_even"},
-        {"mxfp6_e2m3_torchao_even", "mxfp6_e2m3_torchao_floor"},
+        {f"mxfp6_e2m3_torchao_{rule}" for rule in ("even", "floor", "rceil")},
     ),
     "compressed_tensors_mxfp8": Known("compressed_tensors_mxfp8", "row_major", "bfloat16", UP8, UP8),
     "torchao_mxfp8_e4m3": Known("torchao_mxfp8_e4m3", "sf128x4", "bfloat16", UP8, UP8),
-    "torchao_mxfp8_e5m2": Known("torchao_mxfp8_e5m2", "row_major", "bfloat16", {"mxfp8_e5m2_torchao_floor"}, {"mxfp8_e5m2_torchao_floor"}),
+    "torchao_mxfp8_e5m2": Known("torchao_mxfp8_e5m2", "row_major", "bfloat16", {"mxfp8_e5m2_torchao_floor"}, UP5),
     "gguf_nvfp4": Known("gguf_nvfp4", "row_major", "float32", {"nvfp4_modelopt"}, set()),
 }
 
