@@ -127,28 +127,6 @@ def torchao_nvfp4(folder: Path, dtype: str, swizzled: bool, levels: int) -> None
         save_values(folder, {name: tensors[f"{name}.weight"].dequantize(torch.float32) for name in MODULES})
 
 
-def compressed_tensors_fp8(folder: Path, preset: str, dtype: str) -> None:
-    """FP8 under one scale for the tensor, a row, or a block of 128 x 128; and how the library reads it back, in binary32."""
-    import torch
-    from compressed_tensors.compressors import BaseCompressor
-    from compressed_tensors.quantization import preset_name_to_scheme
-    from compressed_tensors.quantization.lifecycle.forward import dequantize as read_back
-    from compressed_tensors.quantization.utils import calculate_qparams
-
-    scheme, stored, read = preset_name_to_scheme(preset, ["Linear"]), {}, {}
-    for name, item in torch_weights(dtype).items():
-        groups = item if preset == "FP8_DYNAMIC" else item.reshape(1, -1)
-        shape = {"FP8": (1,), "FP8_DYNAMIC": (ROWS, 1), "FP8_BLOCK": (1, 1)}[preset]
-        scale, _ = calculate_qparams(groups.amin(-1).reshape(shape), groups.amax(-1).reshape(shape), scheme.weights)
-        found = BaseCompressor.get_value_from_registry("float-quantized").compress({"weight": item, "weight_scale": scale}, scheme)
-        stored |= {f"{name}.{part}": tensor for part, tensor in found.items()}
-        read[name] = read_back(found["weight"], found["weight_scale"].float(), args=scheme.weights, dtype=torch.float32)
-    save_values(folder, read)
-    group = scheme.model_dump(mode="json", exclude_none=True)
-    config = {"config_groups": {"group_0": group}, "format": "float-quantized", "quant_method": "compressed-tensors"}
-    save(folder, stored, config={"quantization_config": config})
-
-
 def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool, element: str = "float4_e2m1fn_x2") -> None:
     import torch
     from torchao.prototype.mx_formats.config import ScaleCalculationMode
@@ -210,9 +188,6 @@ FILES: dict[str, tuple[tuple[str, ...], Callable[[Path], None]]] = {
     "compressed_tensors_mxfp4": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP4", "bfloat16")),
     "compressed_tensors_mxfp6": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP6A16", "bfloat16", MXFP6)),
     "compressed_tensors_mxfp8": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP8A16", "bfloat16", MXFP8)),
-    "compressed_tensors_fp8": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8", "bfloat16")),
-    "compressed_tensors_fp8_row": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8_DYNAMIC", "bfloat16")),
-    "compressed_tensors_fp8_block": (("compressed-tensors", "torch"), lambda path: compressed_tensors_fp8(path, "FP8_BLOCK", "float32")),
     "modelopt_nvfp4": (("nvidia-modelopt", "torch"), lambda path: modelopt(path, "bfloat16")),
     "torchao_nvfp4": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", False, 2)),
     "torchao_nvfp4_swizzled": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", True, 2)),

@@ -51,6 +51,30 @@ def raw(path: Path, name: str) -> NDArray[np.uint8]:
     return container.raw(container.entries[name])
 
 
+FIELDS: dict[str, tuple[int, int]] = {
+    "mxfp6": (2, 3),
+    "mxfp8": (4, 3),
+    "mxfp8_e4m3": (4, 3),
+    "mxfp8_e5m2": (5, 2),
+}  # bits of exponent and fraction
+
+
+def wide_values(path: Path, store: str) -> dict[str, NDArray[np.float32]]:
+    """What a recorded file with elements of 6 or 8 bits means, by hand: a row of codes is one number, the first code in its lowest bits."""
+    exponent, fraction = FIELDS["mx" + store.partition("_mx")[2]]
+    bits, found = 1 + exponent + fraction, {}
+    for name in MODULES:
+        parts = (f"{name}._weight_qdata", f"{name}._weight_scale") if "torchao" in store else (f"{name}.weight", f"{name}.weight_scale")
+        rows = raw(path, parts[0] + ("_packed" if bits == 6 else "")).reshape(8, -1)
+        numbers = [int.from_bytes(row.tobytes(), "little") for row in rows]
+        codes = np.array([[number >> bits * place & (1 << bits) - 1 for place in range(128)] for number in numbers], np.int32)
+        field, rest = codes >> fraction & (1 << exponent) - 1, codes & (1 << fraction) - 1
+        whole = np.where(field > 0, rest + (1 << fraction), rest).astype(np.float32) * np.where(codes >> bits - 1, -1, 1).astype(np.float32)
+        scales = np.repeat(raw(path, parts[1]).reshape(8, 4).astype(np.int32), 32, -1) - 127
+        found[name] = np.ldexp(whole, np.maximum(field, 1) - (1 << exponent - 1) + 1 - fraction + scales).astype(np.float32)
+    return found
+
+
 def torchao_values(path: Path, group: int) -> dict[str, NDArray[np.float32]]:
     """Values of a recorded file of torchao, rows of scales."""
     return {
@@ -61,7 +85,8 @@ def torchao_values(path: Path, group: int) -> dict[str, NDArray[np.float32]]:
 
 def same(found: Any, wanted: NDArray[np.float32]) -> None:
     assert found.shape == wanted.shape and np.array_equal(np.ascontiguousarray(found, np.float32).view("<u4"), wanted.view("<u4"))
-    assert len(np.unique(wanted.view("<u4"))) > 15 and (wanted.view("<u4") == 0x80000000).any()
+    different = len(np.unique(wanted.view("<u4")))
+    assert different > 60 or (different > 15 and (wanted.view("<u4") == 0x80000000).any())  # codes of 4 bits are few: -0 is among them
 
 
 def divided(modelopt: Path, folder: Path) -> tuple[Path, dict[str, NDArray[np.float32]]]:
@@ -84,20 +109,26 @@ def whole(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[[str
     """A function: store to convert to -> a model of one layer, two of whose weights that store can hold, and the values of these."""
 
     def made(to: str) -> tuple[Path, dict[str, NDArray[np.float32]]]:
-        if to.endswith("_nvfp4"):
+        if to.endswith(tuple(FIELDS)):
+            name = "compressed_tensors_mxfp8" if to == "torchao_mxfp8_e4m3" else to
+            source, values = recorded(name), wide_values(recorded(name), name)
+        elif to.endswith("_nvfp4"):
             source, values = divided(recorded("modelopt_nvfp4"), tmp_path / "source")
         else:
             name, group = ("torchao_nvfp4_1level", 16) if to.endswith("1level") else ("torchao_mxfp4_floor", 32)
             source, values = recorded(name), torchao_values(recorded(name), group)
         plain = {name: ("BF16", shape, np.full(shape, 0x3E80, "<u2")) for name, shape in PLAIN.items()}
-        write(tmp_path / "in" / "model.safetensors", parts(source / "model.safetensors") | plain)
+        read = {name: part for name, part in parts(source / "model.safetensors").items() if name not in PLAIN}
+        write(tmp_path / "in" / "model.safetensors", read | plain)
         (tmp_path / "in" / "config.json").write_text(json.dumps(LLAMA))
         return tmp_path / "in", values
 
     return made
 
 
-@pytest.mark.parametrize("to", ["compressed_tensors_mxfp4", "compressed_tensors_nvfp4"])
+@pytest.mark.parametrize(
+    "to", ["compressed_tensors_mxfp4", "compressed_tensors_mxfp6", "compressed_tensors_mxfp8", "compressed_tensors_nvfp4"]
+)
 def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -> None:
     torch = pytest.importorskip("torch", reason="transformers needs torch")
     pytest.importorskip("compressed_tensors", reason="reads the store")
@@ -113,7 +144,9 @@ def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -
     assert all((loaded[name] == 0.25).all() for name in PLAIN)
 
 
-TORCHAO = pytest.mark.parametrize("to", ["torchao_mxfp4", "torchao_nvfp4", "torchao_nvfp4_1level"])
+TORCHAO = pytest.mark.parametrize(
+    "to", ["torchao_mxfp4", "torchao_mxfp8_e4m3", "torchao_mxfp8_e5m2", "torchao_nvfp4", "torchao_nvfp4_1level"]
+)
 
 
 @TORCHAO
@@ -133,9 +166,9 @@ def test_transformers_loads_a_whole_model_of_torchao(
     assert set(loaded) == {*PLAIN, *(f"{name}.weight" for name in MODULES)}
     for name, wanted in values.items():
         weight = loaded[f"{name}.weight"]
-        assert type(weight.data).__name__ == ("MXTensor" if to == "torchao_mxfp4" else "NVFP4Tensor")
+        assert type(weight.data).__name__ == ("MXTensor" if "mxfp" in to else "NVFP4Tensor")
         same(weight.dequantize(torch.float32).detach().numpy(), wanted)
-        if to == "torchao_mxfp4":  # the kernel of choice needs a GPU
+        if "mxfp" in to:  # the kernel of choice needs a GPU
             emulated = type(weight.kernel_preference).EMULATED
             weight.kernel_preference = weight.act_quant_kwargs.kernel_preference = emulated
     assert all((loaded[name] == 0.25).all() for name in PLAIN)
@@ -181,5 +214,15 @@ def test_mlx_gives_the_values(recorded: At, tmp_path: Path, name: str, to: str, 
     stored = mx.load(str(tmp_path / "new" / "model.safetensors"))
     assert words == {"group_size": group, "bits": 4, "mode": to.removeprefix("mlx_")} and len(stored) == 4
     for module, wanted in torchao_values(recorded(name), group).items():
+        found = mx.dequantize(stored[f"{module}.weight"], stored[f"{module}.scales"], **words, dtype=mx.float32)
+        same(np.array(found), wanted)
+
+
+def test_mlx_gives_the_values_of_mxfp8(recorded: At, tmp_path: Path) -> None:
+    mx: Any = pytest.importorskip("mlx.core", reason="mlx reads its own files")
+    convert_checkpoint(recorded("compressed_tensors_mxfp8"), "mlx_mxfp8", tmp_path / "new")
+    words = json.loads((tmp_path / "new" / "config.json").read_text())["quantization"]
+    stored = mx.load(str(tmp_path / "new" / "model.safetensors"))
+    for module, wanted in wide_values(recorded("compressed_tensors_mxfp8"), "compressed_tensors_mxfp8").items():
         found = mx.dequantize(stored[f"{module}.weight"], stored[f"{module}.scales"], **words, dtype=mx.float32)
         same(np.array(found), wanted)
