@@ -23,6 +23,7 @@ sources: [{ref: "emu", where: "a test"}]
 """
 
 
+@pytest.mark.cases(35, 20)
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in names(kind)])
 def test_every_example_holds(kind, name):
     assert [(number, fault) for number, fault in faults(get(kind, name)) if fault is not None] == []

@@ -83,6 +83,7 @@ def drawn_input(recipe: Recipe, rng: Random, special: bool) -> tuple[np.ndarray,
     return x.astype(np.uint32), np.array([[rng.getrandbits(bits) for _ in range(-(-x.size // lanes))]], np.uint64)
 
 
+@pytest.mark.cases(30, 20)
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_register_of_every_recipe_is_that_of_the_reference_model(name: str, cells: dict[str, Any]) -> None:
     recipe, fp32, rng, open_inputs = get("recipe", name), get("format", "fp32"), Random(name), 0

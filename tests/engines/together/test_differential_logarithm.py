@@ -186,7 +186,7 @@ def test_wrap_takes_the_low_bits(engine: str) -> None:
         run("wrap", bits(0.5), engine)
 
 
-@pytest.mark.parametrize("count", [24, pytest.param(400, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [24, pytest.param(200, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "exact"])
 def test_engines_agree_on_drawn_numbers(engine: str, count: int) -> None:
     rng = np.random.default_rng(6)
