@@ -46,5 +46,5 @@ def _rows(row: dict[str, Any], elements: int) -> list[tuple[Any, ...]]:
             out.append((members, "", "", "", "", ""))
             continue
         shares = (str(group["scales"]), str(group["codes"]), str(group["values"]), f"{100 * group['values'] / elements:.4f}")
-        out.append((members, Ref("recipe", group["nearest"]), *shares))
+        out.append((members, Code(group["nearest"]), *shares))
     return out
