@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 from emu.checkpoint import writing
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
+from emu.spec import get, names
 
 At = Callable[[str], Path]
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -51,6 +52,9 @@ def raw(path: Path, name: str) -> NDArray[np.uint8]:
     return container.raw(container.entries[name])
 
 
+COMPRESSED = tuple(f"compressed_tensors_{name}" for name in ("mxfp4", "mxfp6", "mxfp8", "nvfp4"))
+TORCHAOS = tuple(f"torchao_{name}" for name in ("mxfp4", "mxfp8_e4m3", "mxfp8_e5m2", "nvfp4", "nvfp4_1level"))
+MLX = ("mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4")
 FIELDS: dict[str, tuple[int, int]] = {
     "mxfp6": (2, 3),
     "mxfp8": (4, 3),
@@ -126,9 +130,7 @@ def whole(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[[str
     return made
 
 
-@pytest.mark.parametrize(
-    "to", ["compressed_tensors_mxfp4", "compressed_tensors_mxfp6", "compressed_tensors_mxfp8", "compressed_tensors_nvfp4"]
-)
+@pytest.mark.parametrize("to", COMPRESSED)
 def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -> None:
     torch = pytest.importorskip("torch", reason="transformers needs torch")
     pytest.importorskip("compressed_tensors", reason="reads the store")
@@ -144,9 +146,7 @@ def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -
     assert all((loaded[name] == 0.25).all() for name in PLAIN)
 
 
-TORCHAO = pytest.mark.parametrize(
-    "to", ["torchao_mxfp4", "torchao_mxfp8_e4m3", "torchao_mxfp8_e5m2", "torchao_nvfp4", "torchao_nvfp4_1level"]
-)
+TORCHAO = pytest.mark.parametrize("to", TORCHAOS)
 
 
 @TORCHAO
@@ -226,3 +226,11 @@ def test_mlx_gives_the_values_of_mxfp8(recorded: At, tmp_path: Path) -> None:
     for module, wanted in wide_values(recorded("compressed_tensors_mxfp8"), "compressed_tensors_mxfp8").items():
         found = mx.dequantize(stored[f"{module}.weight"], stored[f"{module}.scales"], **words, dtype=mx.float32)
         same(np.array(found), wanted)
+
+
+def test_the_spec_names_the_readers_that_are_run_here() -> None:
+    """And gguf's, of test_checkpoint_gguf.py."""
+    run = dict.fromkeys(COMPRESSED, ("compressed_tensors",)) | dict.fromkeys(TORCHAOS, ("torchao",)) | dict.fromkeys(MLX, ("mlx",))
+    run |= {"gpt_oss_mxfp4": ("gpt_oss",)} | dict.fromkeys(("gguf_mxfp4", "gguf_nvfp4"), ("gguf",))
+    stores = [get("checkpoint", name) for name in names("checkpoint")]
+    assert {store.id: store.facts.write.read_by for store in stores if store.facts.write is not None and store.facts.write.read_by} == run

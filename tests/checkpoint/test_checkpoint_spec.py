@@ -135,6 +135,7 @@ CASES = [
     ("modelopt_mxfp8", 'packing: "none"', 'packing: "low_bits_first"', "packing: low_bits_first is for codes of 5 or 6 or 7 bits, the"),
     ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "low_bits_first"', "of nvfp4_multiplier have 4"),
     ("compressed_tensors_mxfp6", '"mxfp6_e2m3"]', '"mxfp6_e2m3", "mxfp8_e4m3"]', "of mxfp8_e4m3 have 8"),
+    ("gpt_oss_mxfp4", 'read_by: ["gpt_oss"]', 'read_by: ["mlx"]', "write: read_by: mlx is none of the sources of this file"),
     ("gpt_oss_mxfp4", 'ref: "gpt_oss"', 'ref: "gpt_os"', "source 'gpt_os' is not in sources.yaml: did you mean gpt_oss?"),
 ]  # fmt: skip
 
@@ -177,3 +178,23 @@ def test_a_store_of_ones_own_is_found(tree: Path, make_files: Any, write: Any) -
     before = write(tree / "before.safetensors", {"a.weight": ("BF16", x.shape, x.view("<u2"))})
     report = identify_files(write(tree / "after.safetensors", tensors), before)
     assert report.stores == {"mine": 1} and report.exit_code == 0 and "nvfp4_modelopt" in report.recipes
+
+
+def test_stores_of_one_table_hold_the_same_codes() -> None:
+    """Every store is on the page once, with the stores whose blocks have its elements, length and scales; what is written says so."""
+    from tools.docs.stores import stores_page
+
+    kinds: list[set[str]] = []
+    for section in stores_page().split("\n## ")[1:]:
+        rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| [`")]
+        found = {row[0].split("`")[1]: row for row in rows}
+        stores = {name: get("checkpoint", name) for name in found}
+        blocks = [get("block", store.facts.blocks[0]) for store in stores.values()]
+        scales = {[level.format for level in block.facts.levels if level.name != block.flag][-1] for block in blocks}
+        assert len({(block.element_formats, block.facts.shape) for block in blocks}) == len(scales) == 1 and len(found) == len(rows)
+        for name, store in stores.items():
+            assert (found[name][3] == "not written") == (store.facts.write is None)
+            readers = store.facts.write.read_by if store.facts.write is not None else ()
+            assert [part.split("`")[0] for part in found[name][5].split("[`")[1:]] == list(readers)
+        kinds.append(set(found))
+    assert sorted(name for kind in kinds for name in kind) == sorted(ALL) and len(kinds) > 5

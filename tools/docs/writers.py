@@ -14,6 +14,7 @@ from tools.docs.products import products_page
 from tools.docs.reference import spec_page
 from tools.docs.reference_model import reference_model_pages
 from tools.docs.source import reference_model
+from tools.docs.stores import stores_page
 
 FOLDER = "docs/reference"
 
@@ -35,6 +36,7 @@ def reference_texts(root: Path) -> dict[str, str]:
         f"{FOLDER}/instructions.md": instructions_page(),
         f"{FOLDER}/products.md": products_page(),
         f"{FOLDER}/sources.md": sources_page(root),
+        f"{FOLDER}/stores.md": stores_page(),
     }
     for kind in KINDS:
         for name in names(kind):

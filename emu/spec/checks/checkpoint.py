@@ -24,6 +24,9 @@ def check_checkpoint(model: Checkpoint) -> None:
         layout: Layout = get("layout", name)
         if layout.facts.holds != "scales":
             raise SpecError(f"scale_layouts: {name} is an order of {layout.facts.holds}")
+    unknown = set(facts.write.read_by if facts.write is not None else ()) - {source.ref for source in model.sources}
+    if unknown:
+        raise SpecError(f"write: read_by: {min(unknown)} is none of the sources of this file")
     if facts.swizzle_key is not None and len(facts.scale_layouts) != 2:
         raise SpecError("swizzle_key: says which of two layouts it is: scale_layouts must list row_major and the other")
     for item in facts.dequantize:

@@ -94,6 +94,9 @@ class Written(Part):
     recipe: RecipeId | None = Field(
         default=None, description="recipe by which its library quantizes; absent: not known, so whoever quantizes for the store names one"
     )
+    read_by: tuple[Id, ...] = Field(
+        default=(), description="sources (of those of the file) whose library was run on what emu wrote, and gave every value"
+    )
     header: WrittenHeader | None = Field(default=None, description="what the header's metadata says; absent: it says nothing of tensors")
     factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
 
