@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emu.spec import get, names
 from tools.docs import examples
 
 
@@ -33,6 +34,17 @@ def test_links_lead_to_files(readme: str, checkout: Path) -> None:
     assert targets
     missing = [target for target in targets if not (checkout / target).exists()]
     assert missing == []
+
+
+def test_what_is_said_of_instructions_and_machines_is_what_the_spec_says(readme: str) -> None:
+    row = next(line for line in readme.splitlines() if line.startswith("| instruction |"))
+    every = [get("instruction", name) for name in names("instruction")]
+    assert [thing.id for thing in every if thing.status == "measured"] == []  # "No statement about an instruction is measured"
+    assert {thing.facts.isa for thing in every} == {"ptx", "amd", "arm", "riscv", "x86"}
+    assert [word for word in ("PTX", "AMD", "Arm", "RISC-V", "x86") if word not in row] == []
+    makers = ("ada", "hopper", "cdna", "sm_1", "blackwell_f", "blackwell_m", "blackwell_s")
+    machines = [get("datapath", name) for name in names("datapath") if name.startswith(makers)]
+    assert len(machines) > 12 and {thing.status for thing in machines} == {"reported", "unknown"}
 
 
 def test_the_two_commands_are_executable(checkout: Path) -> None:

@@ -7,38 +7,20 @@ from pathlib import Path
 
 import pytest
 from support.devtools import Page, axe, chromium, page, served
+from support.questions import QUESTIONS
 
+from emu.explain.link import link
+from emu.explore.build import known_objects
 from emu.spec import names
+from tools import foreign_kernels, machines
+from tools.docs.foreign_kernels import told
 from tools.site.build import HERE, build
+from tools.site.conformance import EXPLORER, failure
 from tools.site.faults import named
 
 ROOT = Path(__file__).resolve().parents[2]
-PHONE, DESK = 390, 1280
+PHONE, DESK, SCREEN = 390, 1280, 800
 KINDS = ("format", "recipe", "datapath", "instruction", "layout", "policy")
-
-# What people ask, in the words that they type, and the page that answers; a section of the page of questions answers as well.
-SEARCHES = (
-    ("2.5 become in E2M1", "reference/format/e2m1.html"),
-    ("NaN infinity too large policy", "reference/policies.html"),
-    ("difference between MXFP4 and NVFP4", "reference/block/nvfp4.html"),
-    ("two libraries give different NVFP4 bits", "families.html"),
-    ("which recipe does my quantizer follow", "howto_identify.html"),
-    ("test my quantizer in CI", "howto_kernel.html"),
-    ("is my FP4 GEMM right", "howto_check_matmul.html"),
-    ("check attention KV cache", "howto_check_attention.html"),
-    ("what does this checkpoint hold", "howto_checkpoint.html"),
-    ("convert a checkpoint", "howto_checkpoint.html"),
-    ("golden vectors for my RTL", "rtl.html"),
-    ("MISMATCH why", "tutorial_rtl.html"),
-    ("prove my converter", "formal.html"),
-    ("describe the datapath of my chip", "datapath_levels.html"),
-    ("accumulator width", "chips.html"),
-    ("where does the scale of an element lie", "layouts.html"),
-    ("E2M1 shrink", "shrinkage.html"),
-    ("random Hadamard transform", "shrinkage.html"),
-    ("stochastic rounding random bits operand", "reference/rounding/sr_add8.html"),
-    ("measured on real hardware GPU", "gpu_evidence.html"),
-)
 
 SEARCH = """
 if (!window.field) {
@@ -54,6 +36,24 @@ Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(fi
 field.dispatchEvent(new Event("input", {bubbles: true}));
 for (let i = 0; i < 100 && (hits().join() === before || !hits().length); i++) await new Promise(resolve => setTimeout(resolve, 50));
 return hits();
+"""
+
+# Return where words are drawn, top and bottom in the window: the first time behind the place that is open; None where they are not drawn.
+SEEN = """
+await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+const article = document.querySelector("article"), walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT), nodes = [];
+const place = document.getElementById(location.hash.slice(1)) || article.querySelector("h1");
+for (let node; node = walk.nextNode();)
+  if (place.compareDocumentPosition(node) & 4 && node.parentElement.checkVisibility()) nodes.push(node);
+const words = %r.split(" ").map(word => word.replace(/\\W/g, "\\\\$&")).join("\\\\s+");
+const found = nodes.map(node => node.data).join("").match(new RegExp(words));
+if (!found) return null;
+const point = at => { for (const node of nodes) if (at < node.length) return [node, at]; else at -= node.length; };
+const range = document.createRange(), [last, end] = point(found.index + found[0].length - 1);
+range.setStart(...point(found.index));
+range.setEnd(last, end + 1);
+const {top, bottom} = range.getBoundingClientRect();
+return [top, bottom];
 """
 
 AXE = """
@@ -124,17 +124,43 @@ def test_pages_load_at_two_widths_without_scrolling_sideways_and_ask_for_nothing
 
 @pytest.mark.parametrize("way", ["file", "http"])
 def test_the_search_finds_what_people_ask_first(site: Path, tab: Page, way: str) -> None:
-    assert len(re.findall(r"^## ", (ROOT / "docs/questions.md").read_text(encoding="utf-8"), re.MULTILINE)) == len(SEARCHES)
     with served(site) as address:
         start = site.as_uri() if way == "file" else address
         tab.size(DESK)
         tab.open(f"{start}/index.html")
         lost = []
-        for words, answer in SEARCHES:
+        for words, place, _ in QUESTIONS:
+            answer = place.partition("#")[0]
             hits = [item.removeprefix(f"{start}/") for item in tab.ask(SEARCH % words)][:5]
             if not any(hit.partition("?")[0] == answer or (hit.startswith("questions.html") and "#" in hit) for hit in hits):
                 lost.append((words, hits))
         assert lost == []
+
+
+@pytest.mark.parametrize("width", [DESK, PHONE])
+def test_what_people_ask_first_is_answered_without_scrolling(site: Path, tab: Page, width: int) -> None:
+    """One rule for a desk and a phone: what answers is drawn whole in a window of SCREEN pixels that opens at the place."""
+    tab.size(width, SCREEN)
+    below = []
+    for _, place, seen in QUESTIONS:
+        tab.open("about:blank")
+        tab.open(f"{site.as_uri()}/{place}")
+        found = tab.ask(SEEN % seen)
+        if found is None or not 0 <= found[0] < found[1] <= SCREEN:
+            below.append((place, seen, found))
+    assert below == []
+
+
+def test_an_answer_that_is_folded_or_below_the_screen_would_be_seen(site: Path, tab: Page) -> None:
+    tab.size(DESK, SCREEN)
+    tab.open((site / "questions.html").as_uri())
+    last = tab.ask("return [...document.querySelectorAll('article h2')].at(-1).firstChild.data")
+    assert tab.ask(SEEN % last)[0] > SCREEN and tab.ask(SEEN % "zzqqxx") is None
+    folded = "<details><summary>s</summary><p>zzqqxx</p></details>"
+    tab.ask(f"document.querySelector('article h1').insertAdjacentHTML('afterend', '{folded}'); return null")
+    assert tab.ask(SEEN % "zzqqxx") is None
+    tab.ask("document.querySelector('article details').open = true; return null")
+    assert 0 < tab.ask(SEEN % "zzqqxx")[1] < SCREEN
 
 
 def test_a_search_for_nothing_finds_nothing(site: Path, tab: Page) -> None:
@@ -193,4 +219,26 @@ def test_every_link_to_the_explorer_opens_its_row(site: Path, tab: Page) -> None
     assert len(set(said)) > len(links) // 2
     own = [text.replace('"code":"refused"', "") for text in said]  # another format of the table may refuse the number
     wrong = [(link, text) for link, text in zip(links, own, strict=True) if "thrown" in text or '"refused"' in text]
+    assert wrong == []
+
+
+def test_links_of_each_kind_show_the_result_of_both_sides(site: Path, tab: Page) -> None:
+    """Of datapaths both D; of a library the code of the contract, and the library's where another contract of the page gives it."""
+    compared = machines.KIND.read(ROOT / machines.RECORD)["pairs"]
+    differing = [pair for pair in compared if pair["verdict"] == machines.DIFFERS]
+    asked = [(link("dot", **pair["state"]), [code for code, _ in pair["results"]]) for pair in differing[:: len(differing) // 4]]
+    record = told(foreign_kernels.KIND.read(ROOT / foreign_kernels.RECORD))
+    offered = {thing.id for thing in known_objects() if thing.kind == "recipe"}
+    for room, source in (("number", "fp32"), ("number", "bf16"), ("block", "fp32")):
+        cells = [failure(row, item, offered) for row in record if row["source"] == source for item in row["failures"]]
+        some = [cell for cell in cells if cell["alike"] and f"#{room}?" in (cell["link"] or "")][:3]
+        asked += [(cell["link"].partition("#")[2], [cell[key].partition(" ")[0] for key in ("want", "got")]) for cell in some]
+    assert len(asked) == 5 + 3 + 3 + 3
+    wrong = []
+    for address, codes in asked:
+        tab.open("about:blank")
+        tab.open(f"{(site / EXPLORER).as_uri()}#{address}")
+        drawn = tab.ask("return document.querySelector('#room').innerText").lower()
+        if any(code.lower() not in drawn for code in codes) or tab.ask("return document.querySelector('#fault').textContent"):
+            wrong.append((address, codes))
     assert wrong == []

@@ -1,15 +1,19 @@
 """The pages that only the site has: every kernel, every instruction and every open question is on them, with the numbers of the record."""
 
+import html
 import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from emu.files.record import Data
 from emu.spec import KINDS, get, names
+from emu.spec.contract import parse
 from emu.spec.registry import digest
 from tools import machines
+from tools.docs.foreign_kernels import told
 from tools.foreign_kernels import KIND, RECORD
-from tools.site.conformance import conformance, explorer_link, open_questions, unrolled
+from tools.site.beside import row_of
+from tools.site.conformance import conformance, explorer_link, open_questions
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = (("format", "fp32"), ("format", "e2m1"), ("rounding", "rne"), ("policy", "gfloat_sat"))
@@ -19,6 +23,10 @@ COMPARED = machines.KIND.read(ROOT / machines.RECORD)
 
 def rows(page: str, table: str) -> list[str]:
     return re.findall(r"<tr>(.*?)</tr>", page.partition(f'id="{table}"')[2].partition("</tbody>")[0].partition("<tbody>")[2], re.DOTALL)
+
+
+def linked(contract: str, operands: dict[str, str], place: str = "codes[0]", source: str = "fp32") -> str | None:
+    return explorer_link(contract, row_of(parse(contract), source, operands, place), RECIPES, source)
 
 
 def test_every_kernel_has_its_row_with_the_counts_of_the_record() -> None:
@@ -74,7 +82,7 @@ def test_a_page_without_explorer_links_to_none() -> None:
 
 
 def test_the_link_of_a_conversion_holds_its_facts() -> None:
-    found = explorer_link("convert/e2m1/rne/gfloat_sat", {"codes": "7F800000"}, RECIPES)
+    found = linked("convert/e2m1/rne/gfloat_sat", {"codes": "7F800000"})
     assert found is not None
     name, _, state = found.partition("#number?")
     assert name == "explorer_page.html"
@@ -90,19 +98,53 @@ def test_the_link_of_a_conversion_holds_its_facts() -> None:
 
 
 def test_the_link_of_a_block_holds_all_its_values() -> None:
-    found = explorer_link("quantize/mxfp4_torchao_even", {"x": "00000000 x3 7F600000 00000000 x28"}, RECIPES)
+    found = linked("quantize/mxfp4_torchao_even", {"x": "00000000 x3 7F600000 00000000 x28"}, "codes[0, 3]")
     assert found is not None
     state = parse_qs(found.partition("#block?")[2], keep_blank_values=True)
     assert state["x"][0].split() == ["0x00000000"] * 3 + ["0x7F600000"] + ["0x00000000"] * 28
     assert state["a"] == state["b"] == ["mxfp4_torchao_even"] and state["amax"] == [""]
 
 
+def test_the_link_of_a_block_can_show_another_recipe_beside() -> None:
+    recipes, operands = RECIPES | {"mxfp4_te_pow2"}, {"x": "3F800000 x32"}
+    row = row_of(parse("quantize/mxfp4_torchao_even"), "fp32", operands, "scale[0, 0]")
+    found = explorer_link("quantize/mxfp4_torchao_even", row, recipes, beside="mxfp4_te_pow2")
+    assert found is not None
+    state = parse_qs(found.partition("#block?")[2])
+    assert (state["a"], state["b"]) == (["mxfp4_torchao_even"], ["mxfp4_te_pow2"])
+    assert state["spec"] == ["".join(digest(get("recipe", name))[:8] for name in ("mxfp4_torchao_even", "mxfp4_te_pow2"))]
+    other = explorer_link("quantize/mxfp4_torchao_even", row, RECIPES, beside="mxfp4_te_pow2")  # not offered here
+    assert other == linked("quantize/mxfp4_torchao_even", operands, "scale[0, 0]")
+
+
+def test_a_row_of_bf16_codes_opens_as_one() -> None:
+    found = linked("convert/e8m0/rna/nvidia", {"codes": "7F40"}, source="bf16")
+    assert found is not None and found.startswith("explorer_page.html#number?from=bf16&code=0x7F40&to=e8m0&")
+
+
 def test_rows_that_the_explorer_cannot_show_have_no_link() -> None:
-    assert explorer_link("convert/e8m0/rna/nvidia", {"codes": "7F40"}, RECIPES) is None  # bf16 or fp16: the record does not say
-    assert explorer_link("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, RECIPES) is None
-    assert explorer_link("quantize/nvfp4_te_ref", {"x": "00000000", "tensor_amax": "00000000"}, RECIPES) is None  # not offered here
-    assert explorer_link("decode/e2m1", {"codes": "1"}, RECIPES) is None
+    assert linked("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, source="fp64") is None
+    assert linked("quantize/nvfp4_te_ref", {"x": "00000000 x16", "tensor_amax": "00000000"}, "codes[0, 1]") is None  # not offered here
+    assert linked("decode/e2m1", {"codes": "1"}) is None
+    assert linked("quantize/mxfp4_torchao_even", {"x": "00000000 x20 ..."}, "codes[0, 1]") is None
 
 
-def test_runs_are_unrolled() -> None:
-    assert unrolled("A x2 B C x3") == ["A", "A", "B", "C", "C", "C"]
+def test_every_cell_says_which_contract_is_compared_and_which_others_are_known() -> None:
+    record: Data = KIND.read(ROOT / RECORD)
+    found = rows(conformance(record, COMPARED, RECIPES), "libraries-table")
+    for row, text in zip(record["rows"], found, strict=True):
+        assert ("the only contract compared" in text) == (row["identified"] is None)
+        assert ("among all: " in text) == (row["identified"] is not None)
+    here = next(text for row, text in zip(record["rows"], found, strict=True) if row["kernel"] == "torch.e8m0_from_bf16")
+    assert here.count("#number?from=bf16") == 3 and "as <code>convert/e8m0/" in here
+
+
+def test_both_pages_of_the_record_say_the_same_of_a_kernel() -> None:
+    record: Data = KIND.read(ROOT / RECORD)
+    page = (ROOT / "docs/foreign_kernels.md").read_text(encoding="utf-8")
+    site = rows(conformance(record, COMPARED, None), "libraries-table")
+    for row, text in zip(told(record), site, strict=True):
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{row['kernel']}` |"))
+        for count in (row["differing"], row["compared"]):
+            assert not count or (f"{count:,}" in line and f"{count:,}" in text)
+        assert row["identified"] in html.unescape(text) and row["package"] in text

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from support.questions import QUESTIONS
+
 from tools.site.build import HERE
 from tools.site.faults import named
 
@@ -32,6 +34,13 @@ def test_start_page_and_readme_know_the_same_readers() -> None:
     ]
     for word in ("RTL", "kernel", "chip", "grid", "format", "bit is", "numbers", "question"):
         assert all(any(word in row for row in rows) for rows in both), word
+
+
+def test_each_question_leads_to_the_place_that_answers() -> None:
+    sections = re.split(r"^## ", (ROOT / "docs/questions.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(sections) == len(QUESTIONS) == 20
+    for section, (_, place, _) in zip(sections, QUESTIONS, strict=True):
+        assert f"]({place.replace('.html', '.md')})" in section, place
 
 
 def test_every_page_of_docs_is_in_the_tree() -> None:

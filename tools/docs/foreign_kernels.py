@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from emu.base.errors import FileError, OperandError
-from emu.check.libraries.model import find
+from emu.check.libraries.model import Kernel, find
 from emu.files.record import Data
 from emu.pages.render import Anchor, Code, render
 from tools.docs import TEMPLATES
@@ -26,11 +26,7 @@ def foreign_pages(root: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     record: Data = KIND.read(path)
-    try:
-        rows = [row | {"library": row["kernel"].partition(".")[0]} for row in record["rows"]]
-        libraries = record["libraries"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{RECORD}: {type(error).__name__} {error}: make it again with {COMMAND}") from None
+    rows, libraries = told(record), record["libraries"]
     own = {name: [row for row in rows if row["library"] == name] for name in libraries}
     text = render(
         "foreign_kernels",
@@ -39,13 +35,41 @@ def foreign_pages(root: Path) -> dict[str, str]:
         record=RECORD,
         command=COMMAND,
         count=len(rows),
-        compared=f"{sum(_count(row, 'compared') for row in rows):,}",
+        compared=f"{sum(row['compared'] for row in rows):,}",
         equal=_equal(rows),
         overview=[_overview(name, libraries[name], own[name]) for name in libraries],
         libraries=[_library(name, libraries[name], own[name]) for name in libraries],
         left_out=LEFT_OUT,
     )
     return {PAGE: text}
+
+
+def told(record: Data) -> list[Data]:
+    """Return the rows of a record with what every page says of them.
+
+    Added: library, package (with its version), compared and differing (codes and values of all suites), source (format of the codes or of
+    x), identified (what emu identify names: itself, or in words; "" where it does not look).   Raises: FileError (a damaged record).
+    """
+    try:
+        return [_told(row, record["libraries"]) for row in record["rows"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{RECORD}: {type(error).__name__} {error}: make it again with {COMMAND}") from None
+
+
+def _told(row: Data, libraries: Data) -> Data:
+    name, kernel = row["kernel"].partition(".")[0], _kernel_of(row)
+    package = f"{libraries[name]['package']} {libraries[name]['version']}"
+    counts = {word: sum(suite[word] for suite in row["suites"].values()) for word in ("compared", "differing")}
+    source = "fp32" if kernel is None else kernel.options.get("source", "fp32")
+    return row | counts | {"library": name, "package": package, "source": source, "identified": _identified(row)}
+
+
+def _kernel_of(row: Data) -> Kernel | None:
+    """Return the kernel of a row; None where this emu has none of that name."""
+    try:
+        return find(row["kernel"])
+    except OperandError:
+        return None
 
 
 def _equal(rows: list[Data]) -> int:
@@ -73,7 +97,7 @@ def _library(name: str, about: Data, rows: list[Data]) -> Data:
 
 
 def _kernel(row: Data) -> tuple[Any, ...]:
-    return Code(row["kernel"]), row["call"], Code(row["contract"]), row["claim"], _verdict(row), _identified(row)
+    return Code(row["kernel"]), row["call"], Code(row["contract"]), row["claim"], _verdict(row), row["identified"]
 
 
 def _code(text: str) -> Code | str:
@@ -93,7 +117,7 @@ def _finding(row: Data) -> str:
 
 
 def _verdict(row: Data) -> str:
-    compared, differing = (f"{_count(row, word):,}" for word in ("compared", "differing"))
+    compared, differing = (f"{row[word]:,}" for word in ("compared", "differing"))
     return f"equal in {compared}" if row["verdict"] == "pass" else f"{row['verdict']} in {differing} of {compared}"
 
 
@@ -126,13 +150,8 @@ def one_liners(row: Data) -> list[str]:
 
 def options(row: Data) -> str:
     """Return what `emu check` must be told of a kernel: the sizes that it takes, time to compile."""
-    try:
-        kernel = find(row["kernel"])
-    except OperandError:
+    kernel = _kernel_of(row)
+    if kernel is None:
         return ""
     (rows, columns), limit = kernel.multiple, SECONDS if kernel.library.compiles else ""
     return ((f" --multiple {rows}x{columns}" if (rows, columns) != (1, 1) else "") + limit).lstrip()
-
-
-def _count(row: Data, word: str) -> int:
-    return sum(suite[word] for suite in row["suites"].values())

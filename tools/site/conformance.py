@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from emu.base.errors import EmuError
@@ -19,14 +18,13 @@ from emu.spec import KINDS, Datapath, Instruction, get, names
 from emu.spec.contract import parse
 from emu.spec.datapath import resolve
 from tools import machines
+from tools.docs.foreign_kernels import told
 from tools.docs.overviews import STATUS
 from tools.foreign_kernels import KIND, RECORD
+from tools.site.beside import Row, alike, row_of
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 EXPLORER: Final = "explorer_page.html"
-SOURCE: Final = "fp32"  # of codes of so many digits: of four they are bf16 or fp16, and the record does not say which
-DIGITS: Final = 8
-_RUN: Final = re.compile(r"x(\d+)")
 
 
 def site_pages(root: Path, recipes: Collection[str] | None) -> dict[str, str]:
@@ -47,7 +45,7 @@ def conformance(record: Data, compared: Data, recipes: Collection[str] | None) -
     """
     return _render(
         "conformance.md.j2",
-        kernels=[_kernel(row, record["libraries"], recipes) for row in record["rows"]],
+        kernels=[_kernel(row, recipes) for row in told(record)],
         datapaths=[_pair(pair, recipes is not None) for pair in compared["pairs"]],
         alone=_alone(compared["pairs"]),
         command=compared["command"],
@@ -62,61 +60,41 @@ def open_questions() -> str:
     return _render("open_questions.md.j2", rows=rows, objects=len({row[:2] for row in rows}))
 
 
-def explorer_link(contract: str, operands: dict[str, str], recipes: Collection[str]) -> str | None:
+def explorer_link(contract: str, row: Row | None, recipes: Collection[str], source: str = "fp32", beside: str | None = None) -> str | None:
     """Return the link that opens a row of a conversion or of a quantizer in the explorer; None where it has no room for it.
 
-    recipes: those that the explorer offers.
+    row: None where the record holds it in part.   recipes: those that the explorer offers.   source: of the row's codes or values.
+    beside: another recipe to show beside the contract's.
     """
-    found, given = parse(contract), {name: unrolled(text) for name, text in operands.items()}
-    if found.op not in ("convert", "quantize") or not given.keys() <= {"codes", "x", "tensor_amax"}:
+    found = parse(contract)
+    if row is None or found.op not in ("convert", "quantize") or (found.op == "quantize" and found.parts[0] not in recipes):
         return None
-    if found.op == "quantize" and found.parts[0] not in recipes:
-        return None
-    if any(len(code) != DIGITS for codes in given.values() for code in codes):
-        return None
-    arrays = {name: np.array([int(code, 16) for code in codes], np.uint32) for name, codes in given.items()}
-    made = of_operands(contract_of(found, SOURCE), arrays)
+    made = of_operands(contract_of(found, source), row.operands)
+    if made is not None and beside in recipes:
+        room, _, state = made.partition("?")
+        made = link(room, **dict(parse_qsl(state, keep_blank_values=True)) | {"b": beside})
     return None if made is None else f"{EXPLORER}#{made}"
 
 
-def unrolled(text: str) -> list[str]:
-    """Return the codes of an operand as records write them: `00000000 x3` stands for three of them."""
-    found: list[str] = []
-    for word in text.split():
-        run = _RUN.fullmatch(word)
-        if run:
-            found += [found[-1]] * (int(run[1]) - 1)
-        else:
-            found.append(word)
-    return found
-
-
-def _kernel(row: Data, libraries: Data, recipes: Collection[str] | None) -> Data:
-    name = row["kernel"].partition(".")[0]
-    about = libraries[name]
-    failures = [
-        {
-            "class": item["class"],
-            "operands": [(operand, text) for operand, text in item["operands"].items()],
-            "place": item["place"],
-            "want": item["want"],
-            "got": item["got"],
-            "link": explorer_link(row["contract"], item["operands"], recipes) if recipes else None,
-        }
-        for item in row["failures"]
-    ]
+def _kernel(row: Data, recipes: Collection[str] | None) -> Data:
+    shown = ("kernel", "library", "package", "call", "contract", "claim", "identified", "differing", "compared")
     return {
-        "kernel": row["kernel"],
-        "anchor": name,
-        "library": f"{about['package']} {about['version']}",
-        "call": row["call"],
-        "contract": row["contract"],
-        "claim": row["claim"],
+        **{name: row[name] for name in shown},
         "verdict": "equal" if row["verdict"] == "pass" else row["verdict"],
-        "differing": sum(suite["differing"] for suite in row["suites"].values()),
-        "compared": sum(suite["compared"] for suite in row["suites"].values()),
-        "failures": failures,
+        "failures": [failure(row, item, recipes) for item in row["failures"]],
     }
+
+
+def failure(row: Data, item: Data, recipes: Collection[str] | None) -> Data:
+    """Return a failure as its cell shows it: other contracts that give what the library gives, the link that opens it.
+
+    row: of told().   item: one of its failures.   recipes: those that the explorer offers.
+    """
+    asked, operands = (parse(row["contract"]), row["source"]), item["operands"]
+    same = alike(*asked, tuple(operands.items()), item["place"], item["want"], item["got"])
+    known = [name for name in (parse(text).parts[0] for text in same) if recipes and name in recipes]
+    opens = explorer_link(row["contract"], row_of(*asked, operands, item["place"]), recipes, row["source"], *known[:1]) if recipes else None
+    return {**item, "operands": list(operands.items()), "alike": same, "link": opens}
 
 
 def _pair(pair: Data, links: bool) -> Data:
