@@ -22,7 +22,7 @@ from emu.checkpoint.hold import factor_of
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.store import matches
 from emu.cli.main import run
-from emu.spec import get, names
+from emu.spec import get
 
 At = Callable[[str], Path]
 E4M3 = get("format", "ue4m3")
@@ -262,9 +262,3 @@ def test_a_wrong_writer_is_caught_by_reading_back(recorded: At, tmp_path: Path, 
     with pytest.raises(FileError, match="does not come back as it was written"):
         convert_checkpoint(recorded("torchao_mxfp4_floor"), "compressed_tensors_mxfp4", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_page_names_the_stores_that_can_be_written(checkout: Path) -> None:
-    page = (checkout / "docs/howto_checkpoint.md").read_text(encoding="utf-8")
-    said = page.partition("Stores that can be written: ")[2].partition(";")[0].split(", ")
-    assert said == [name for name in names("checkpoint") if get("checkpoint", name).facts.write is not None] != []
