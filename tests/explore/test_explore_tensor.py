@@ -3,8 +3,10 @@
 import contextlib
 import json
 import struct
+import subprocess
 import sys
 import threading
+import xml.etree.ElementTree as ET
 from collections import Counter
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
@@ -14,12 +16,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from support import devtools
-from support.explorer import browser, link, planted
+from support.explorer import browser, compiled_and_run, link, planted, texts
 
 import emu
 from emu.engines.exact import block
 from emu.engines.exact.decode import decode_code
-from emu.spec import get
+from emu.spec import Recipe, get
 
 SHAPE = (6, 64)
 KINDS = {"npy": "fp32", "safetensors": "fp16", "gguf": "bf16"}
@@ -80,9 +82,9 @@ def written(kind: str, folder: Path) -> Path:
     return path
 
 
-def expected(kind: str, recipe: str) -> dict:
+def expected(kind: str, recipe: str | Recipe) -> dict:
     """Figures by the reference model, in fractions."""
-    source, by, rows = get("format", KINDS[kind]), get("recipe", recipe), codes_of(kind).tolist()
+    source, by, rows = get("format", KINDS[kind]), get("recipe", recipe) if isinstance(recipe, str) else recipe, codes_of(kind).tolist()
     made = block.quantize(by, rows, source)
     back = block.dequantize(by, made.codes, made.levels)
     x = [[decode_code(code, source).signed for code in row] for row in rows]
@@ -256,6 +258,67 @@ def test_high_bytes_first_and_float64_are_read(page, tab, tmp_path):
         np.save(tmp_path / f"{name}.npy", array)
         found = shown(tab, page, tmp_path, tmp_path / f"{name}.npy", recipe="nvfp4_modelopt", tensor="array")
         assert found["fault"] == "" and not wrong(found["said"], expected("npy", "nvfp4_modelopt")), name
+
+
+SAVED = """let saved = null; const kept = URL.createObjectURL;
+URL.createObjectURL = blob => { if (blob.type === "image/svg+xml") saved = blob; return kept.call(URL, blob); };
+document.querySelector("#save").click(); const told = {figure: await saved.text()};
+for (const kind of ["shell", "python", "c"]) { document.querySelector(`#copy-${kind}`).click(); told[kind] = explorer.copied(); }
+return {...told, fault: document.querySelector("#fault").textContent};"""
+
+
+@pytest.mark.parametrize("kind", ["npy", "safetensors"])
+def test_what_is_copied_and_saved_of_a_tensor_is_whole(page, tab, tmp_path, kind):
+    file, name, recipe = written(kind, tmp_path), "array" if kind == "npy" else "w", "nvfp4_modelopt"
+    wanted, found = expected(kind, recipe), shown(tab, page, tmp_path, file, recipe=recipe, tensor=name)
+    said = tab.ask(SAVED)
+    figure = ET.fromstring(said["figure"])
+    assert found["fault"] == said["fault"] == "" and figure.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in said["figure"]
+    assert len(figure.findall("{http://www.w3.org/2000/svg}rect")) == 16 and "font-family" in said["figure"]
+    run = {"cwd": tmp_path, "capture_output": True, "text": True, "check": True}
+    sums, use = subprocess.run([sys.executable, "-c", said["python"]], **run).stdout.splitlines()
+    assert sums == f"sums of x², x y, (y - x)²: {' '.join(repr(float(wanted[key])) for key in ('xx', 'xy', 'error'))}"
+    assert json.loads(use.partition(": ")[2]) == [wanted["use"][code] for code in range(16)]
+    counts = dict(line.split() for line in compiled_and_run(said["c"], tmp_path).splitlines())
+    assert {int(code, 16): int(count) for code, count in counts.items()} == dict(wanted["use"])
+    call = {**run, "env": {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}}
+    assert recipe in subprocess.run(["bash", "-e", "-c", said["shell"]], **call).stdout
+
+
+OWN = (
+    WAIT
+    + """at("#edit").click(); await until(() => at("[name=own]"));
+const change = (name, value) => { at(`[name=${name}]`).value = value;
+    at(`[name=${name}]`).dispatchEvent(new Event("change", {bubbles: true})); };
+change("own", at("[name=own]").value.replace(FROM, TO)); await until(() => at("#use") || fault());
+const said = explorer.text(location.hash), plain = JSON.stringify(said, (_, value) => typeof value === "bigint" ? String(value) : value);
+return {fault: fault(), said: JSON.parse(plain), recipe: at("[name=recipe]").value, own: at("[name=own]").value,
+    link: document.querySelector("#room table a").hash};"""
+)
+
+
+def own_figures(tab, page: str, folder: Path) -> dict:
+    # The floor rule of torchao is edited into the ceil rule: figures of a recipe that only the descriptor has.
+    shown(tab, page, folder, written("npy", folder), recipe="mxfp4_torchao_floor", tensor="array")
+    return tab.ask(OWN.replace("FROM", '"e8m0_rule floor"').replace("TO", '"e8m0_rule ceil"'))
+
+
+def test_a_recipe_of_ones_own_is_measured(page, tab, tmp_path):
+    found = own_figures(tab, page, tmp_path)
+    model = get("recipe", "mxfp4_torchao_floor")
+    steps = tuple(step.model_copy(update={"rule": "ceil"}) if step.op == "e8m0_rule" else step for step in model.facts.steps)
+    edited = model.model_copy(update={"facts": model.facts.model_copy(update={"steps": steps})})
+    wanted = expected("npy", edited)
+    assert found["fault"] == "" and found["recipe"] == "mine" and not wrong(found["said"], wanted)
+    assert wrong(found["said"], expected("npy", "mxfp4_torchao_floor"))
+    (tmp_path / "again").mkdir()
+    (there,) = texts(page, [found["link"]], tmp_path / "again")
+    assert there["a"]["id"] == "mine" and "refused" not in there
+
+
+def test_a_page_that_measures_another_recipe_is_noticed(page, tab, tmp_path):
+    found = own_figures(tab, planted(page, "recipe: state.recipe, own: state.own});", 'recipe: "mxfp4_torchao_floor"});'), tmp_path)
+    assert found["fault"] == "" and not wrong(found["said"], expected("npy", "mxfp4_torchao_floor"))
 
 
 def damaged(folder: Path) -> dict[str, tuple[bytes, str]]:

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlencode
 
 from support.devtools import chromium
 
+from emu.engines.c_ref import c_reference
 from tools.processes import end_session
 
 
@@ -89,6 +90,17 @@ def planted(page: str, before: str, after: str) -> str:
     """Return a page with a fault: one place of its scripts changed."""
     assert page.count(before) == 1, f"{before!r} stands {page.count(before)} times"
     return page.replace(before, after)
+
+
+def compiled_and_run(text: str, folder: Path) -> str:
+    """Return what a C program that is copied from the page prints, run in `folder`, with the C reference that the page was made of."""
+    folder.mkdir(exist_ok=True)
+    (folder / "main.c").write_text(text)
+    source = c_reference()
+    files = [*map(str, source.glob("src/*/*.c")), "main.c"]
+    flags = ["-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", f"-I{source}", "-o", "main"]
+    subprocess.run(["gcc", *flags, *files], cwd=folder, check=True)
+    return subprocess.run(["./main"], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 def integer(text: str) -> int:

@@ -41,8 +41,9 @@ function shellOf(name, state) {
   if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --source ${state.from} --descriptor mine.txt`;
   if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
-  if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor ? ` --select ${quoted(state.tensor)}` : "");
-  return `emu layout show ${state.layout}${own.layouts.includes(state.layout) ? " --spec DIR" : ""} --shape ${state.rows}x${state.codes}`;
+  if (name === "tensor" && (isOwnRecipe(state.recipe) || /\.gguf$/i.test(HELD.file?.name))) return "";
+  if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(HELD.file?.name) ? ` --select ${quoted(state.tensor)}` : "");
+  return `emu layout show ${layoutName(state)}${own.layouts.includes(state.layout) ? " --spec mine" : ""} --shape ${state.rows}x${state.codes} --at ${layoutOf_(state).at}`;
 }
 
 /** Recipes that draw: their rows with the words in them, as emu_ref derives them; the others: what they are. */
@@ -53,8 +54,11 @@ function blockShell(state) {
 }
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
 function commandOf(name, state) {
-  const line = shellOf(name, state);
-  return line.includes("--descriptor mine.txt") ? `# writes mine.txt here; emu_ref is made by: make -C c_ref\ncat > mine.txt <<'DESCRIPTOR'\n${sealed(state.own)}DESCRIPTOR\n${line}\n` : line;
+  const line = shellOf(name, state), {isMine, isUsed = isMine} = OWN_ROOMS[name];
+  if (!line) refuse(`Copy command: emu analyze reads .npy and .safetensors files, by recipes of the spec`);
+  if (!isUsed(state)) return line;
+  if (name === "layout") return `mkdir -p mine && cat > mine/${layoutName(state)}.yaml <<'YAML'\n${layoutYaml(state)}YAML\n${line}\n`;
+  return `# writes mine.txt here; emu_ref is made by: make -C c_ref\ncat > mine.txt <<'DESCRIPTOR'\n${sealed(state.own)}DESCRIPTOR\n${line}\n`;
 }
 
 let now = null;
@@ -105,11 +109,11 @@ function changed({name, value, files}) {
   }
   return go(changes, `[name=${name}]`);
 }
-const DESCRIPTORS_GO = "drop a descriptor on Number, Block, Dot or Layout; recipes for Tensor come with emu explore --spec DIR";
-/** A file that is dropped on the page: a descriptor, in Layout YAML too, a tensor file in Tensor; else what is said where it belongs. */
+/** A file that is dropped on the page: a descriptor, in Layout YAML too, in Tensor a tensor file or a descriptor, told by its first bytes; else what is said where it belongs. */
 function takeDropped(file) {
-  if (!file || now.name === "tensor") return takeFile(file); // told by its first bytes
+  if (!file) return;
   const isTensor = /\.(safetensors|npy|gguf)$/i.test(file.name);
+  if (now.name === "tensor") { file.slice(0, 14).text().then(text => guarded(() => text === "emu descriptor" ? takeOwn(file) : takeFile(file))); return; }
   if (isTensor) refuse(`${file.name}: ${ROOMS[now.name].title} does not take it: drop a tensor file on Tensor`);
   takeOwn(file);
 }

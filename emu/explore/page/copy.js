@@ -31,7 +31,28 @@ function pythonOf(name, state) {
     const [first] = scratch(() => { const machine = machineOf(state.m1), row = rowOf(state, machine); return [`a = ${arrayOf(row.a, machine.a)}\nb = ${arrayOf(row.b, machine.b)}\n`]; });
     return head + first + [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => scratch(() => pythonOfRun(id, state))).join("");
   }
-  return refuse("Copy Python: for numbers, blocks and dot products");
+  return name === "layout" ? pythonOfLayout(state) : pythonOfTensor(state);
+}
+/** Python that puts a 1 at the chosen row and index, and prints its place. */
+function pythonOfLayout(state) {
+  const {rows, codes, row, index, bits} = layoutOf_(state), isMine = OWN_ROOMS.layout.isMine(state);
+  const file = `Path("mine").mkdir(exist_ok=True)\nPath("mine/${layoutName(state)}.yaml").write_text("""${layoutYaml(state)}""")\nemu.load_spec("mine")\n`;
+  return `${isMine ? "from pathlib import Path\n\n" : ""}import numpy as np\nimport emu\n\n${isMine ? file : ""}codes = np.zeros((${rows}, ${codes}), np.uint8)\ncodes[${row}, ${index}] = 1\n` +
+    `places = emu.to_layout(codes, "${layoutName(state)}").reshape(-1).view(np.uint8)\n${bits === 4 ? "places = np.stack([places & 15, places >> 4], -1).reshape(-1)\n" : ""}print(int(places.argmax()), "of", places.size)\n`;
+}
+/** The file and the tensor that figures are of. */
+function chosenTensor({tensor}) {
+  return HELD.tensors?.find(({name, format}) => name === tensor && format) || refuse("choose a file and a tensor of it first");
+}
+/** Python that prints the three sums of the room, each rounded once to binary64, and the use of the codes. */
+function pythonOfTensor(state) {
+  const {name} = HELD.file || {name: ""}, {format} = chosenTensor(state);
+  if (isOwnRecipe(state.recipe)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
+  if (/\.gguf$/i.test(name)) refuse("Copy Python: emu reads .npy and .safetensors files: Copy C reads this one");
+  return `import math\n\nimport numpy as np\nimport emu\nfrom emu.files import open_tensors\n\nwith open_tensors(${JSON.stringify(name)}) as tensors:\n` +
+    `    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : JSON.stringify(state.tensor)}))\nmade = emu.quantize(x, "${state.recipe}")\n` +
+    `a, b = (part.astype(np.float64).ravel() for part in (x, made.dequantize(np.float32)))\nerror = np.concatenate([a * a, -2 * a * b, b * b])  # products of binary32 are exact\n` +
+    `print("sums of x², x y, (y - x)²:", *(math.fsum(part) for part in (a * a, a * b, error)))\nprint("use of the codes:", np.bincount(made.codes[..., : x.shape[-1]].ravel()).tolist())\n`;
 }
 /** The line of one machine on a and b. */
 function pythonOfRun(id, state) {
@@ -45,7 +66,8 @@ function pythonOfRun(id, state) {
 }
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
-  if (name !== "number") refuse("Copy C: for numbers");
+  if (name === "layout" || name === "tensor") return name === "layout" ? cOfLayout(state) : cOfTensor(state);
+  if (name !== "number") refuse("Copy C: for numbers, layouts and tensors");
   if (isOwn(state)) refuse("Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor");
   const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
   return `#include <stdio.h>
@@ -58,6 +80,81 @@ int main(void)
     int32_t error = emu_convert_code(emu_find_format("${state.from}"), emu_find_format("${state.to}"), emu_find_rounding("${state.round}"),
                                      emu_find_policy("${state.policy}", "${state.to}"), 0x${code.toString(16).toUpperCase()}u, ${drawn}u, &code, &open);
     printf("error %d, open %d, code 0x%llX\\n", (int)error, open, (unsigned long long)code);
+    return error;
+}
+`;
+}
+const OWN_C = "Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor";
+/** C that loads the layout as a descriptor, and prints the place of the chosen row and index. */
+function cOfLayout(state) {
+  const {rows, codes, row, index} = layoutOf_(state), isMine = OWN_ROOMS.layout.isMine(state), text = sealed(isMine ? state.own : startOfLayout(state));
+  return `#include <stdio.h>
+#include <stdlib.h>
+#include "emu_ref.h"
+
+static const char text[] =
+${text.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n")};
+
+int main(void)
+{
+    const emu_library *library = NULL;
+    emu_fault fault;
+    uint64_t place = 0, size = 0;
+    size_t bytes = 0;
+    int32_t error = emu_measure_descriptor(text, sizeof text - 1, &bytes);
+    void *room = malloc(bytes);
+    if (!error)
+        error = room ? emu_load_descriptor(text, sizeof text - 1, room, bytes, &library, &fault) : EMU_ERROR_SPACE;
+    const emu_layout *layout = error ? NULL : emu_find_layout_in(library, "${isMine ? state.layout : "mine"}");
+    if (!error)
+        error = emu_layout_size(layout, ${rows}, ${codes}, &size);
+    if (!error)
+        error = emu_layout_place(layout, ${row}, ${index}, ${rows}, ${codes}, &place);
+    printf("%llu of %llu\\n", (unsigned long long)place, (unsigned long long)size);
+    return error;
+}
+`;
+}
+/** C that reads the chosen tensor out of its file and prints the use of the codes. */
+function cOfTensor(state) {
+  const {at, bytes, shape, count, format, swap} = chosenTensor(state), columns = shape.at(-1) ?? 1;
+  if (isOwnRecipe(state.recipe)) refuse(OWN_C);
+  if (swap) refuse("Copy C: the file has high bytes first: save it with low bytes first");
+  return `#include <stdio.h>
+#include <stdlib.h>
+#include "emu_ref.h"
+
+static emu_matrix matrix_of(size_t bytes, size_t rows, size_t columns)
+{
+    emu_matrix made = {calloc(rows * columns, bytes), (int32_t)bytes, rows, columns, NULL};
+    if (!made.codes)
+        exit(EMU_ERROR_SPACE);
+    return made;
+}
+
+int main(void) /* the elements of ${state.tensor.replace(/[^\w.\-]/g, "_")}, from byte ${at} of the file on, low byte first */
+{
+    const emu_program *program = emu_find_program("${state.recipe}", NULL);
+    const size_t rows = ${count / columns}, columns = ${columns}, tile = (size_t)program->tile_columns, padded = (columns + tile - 1) / tile * tile;
+    emu_matrix x = matrix_of(${bytes}, rows, columns), codes = matrix_of(1, rows, program->tail == EMU_TAIL_DROP ? columns : padded), levels[16];
+    uint64_t counts[256] = {0}, *workspace;
+    size_t words = 0;
+    FILE *file = fopen(${JSON.stringify(HELD.file.name)}, "rb");
+    if (!file || fseek(file, ${at}, SEEK_SET) || fread(x.codes, ${bytes}, rows * columns, file) != rows * columns)
+        return EMU_ERROR_NULL;
+    for (int32_t i = 0; i < program->level_count; i++) {
+        const emu_level *level = &program->levels[i];
+        levels[i] = matrix_of(8, level->rows ? rows / (size_t)level->rows : 1, level->columns ? padded / (size_t)level->columns : 1);
+    }
+    int32_t error = emu_count_workspace(program, columns, &words);
+    if (error || !(workspace = malloc(words * 8)))
+        return error ? error : EMU_ERROR_SPACE;
+    error = emu_quantize(program, emu_find_format("${format}"), &x, NULL, NULL, NULL, &codes, levels, workspace, words);
+    for (size_t i = 0; !error && i < rows * columns; i++)
+        counts[((uint8_t *)codes.codes)[i / columns * codes.columns + i % columns]]++;
+    for (int i = 0; !error && i < 256; i++)
+        if (counts[i])
+            printf("0x%X %llu\\n", (unsigned)i, (unsigned long long)counts[i]);
     return error;
 }
 `;

@@ -164,6 +164,17 @@ function changeOfPlace(state, name, value) {
 }
 const startOfLayout = ({layout}) => startOf("layouts", objectCalled("layouts", layout));
 const changeOfLayout = state => ({layout: own.layouts[0] || (META.layouts.includes(state.layout) ? state.layout : LAYOUT.layout)});
+/** The name of the layout in a file for emu: one of the page keeps its own there. */
+const layoutName = ({layout}) => own.layouts.includes(layout) && META.layouts.includes(layout) ? `own_${layout}` : layout;
+/** The YAML file of a layout of a descriptor: what layoutText reads. */
+function layoutYaml(state) {
+  const {lines} = objectCalled("layouts", state.layout), fact = name => lines.find(line => line.startsWith(`${name} `)).split(" ")[1];
+  const digits = lines.filter(line => line.startsWith("digit ")).map(line => {
+    const [, axis, step, count] = line.split(" ");
+    return `    - {axis: "${axis.startsWith("row") ? "row" : "idx"}", step: ${step}${count === "rest" ? "" : `, count: ${count}`}${axis.endsWith("_down") ? ', order: "down"' : ""}}\n`;
+  });
+  return `kind: "layout"\nid: "${layoutName(state)}"\ntitle: "${layoutName(state)}, of the explorer"\nstatus: "proposed"\nfacts:\n  holds: "${fact("holds")}"\n  code_bits: ${fact("code_bits")}\n  digits:\n${digits.join("")}sources: []\n`;
+}
 /** The YAML file of a layout as a descriptor; another text as it is. Whether its facts are right is for C to say. */
 function layoutText(text) {
   if (/^emu descriptor/.test(text) || !/^\s*digits:/m.test(text)) return text;

@@ -1,4 +1,4 @@
-// own.js: a descriptor that somebody writes, edits or drops into Number, Block, Dot or Layout; C reads it, and its objects come before those of the page.
+// own.js: a descriptor that somebody writes, edits or drops into a room; C reads it, and its objects come before those of the page.
 const OWN_MOST = 65536, NONE_OWN = {text: "", at: 0, formats: [], roundings: [], policies: [], layouts: [], recipes: [], datapaths: []};
 let own = NONE_OWN;
 const libraryOf = isThere => isThere ? own.at : library; // an object of the descriptor comes before one of the page with its id
@@ -81,9 +81,10 @@ function changeOfNumber(state) {
 const isOwn = ({to, round: round_, policy}) => own.formats.includes(to) || own.roundings.includes(round_) || own.policies.some(([id, of]) => id === policy && of === to);
 
 const OWN_ROOMS = {
-  number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), missing: () => ""},
+  number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), isUsed: isOwn, missing: () => ""},
   block: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: startOfRecipe, change: changeOfRecipe, subject: ({a}) => `the steps of ${a}`, isMine: ({a}) => isOwnRecipe(a), missing: missingRecipe},
   dot: {title: "A datapath of your own", what: "a datapath and what it names, a fact a line", start: startOfMachine, change: changeOfMachine, subject: ({m1}) => `the facts of ${m1.split("/")[0]}`, isMine: ({m1}) => isOwnMachine(m1), missing: missingMachine},
+  tensor: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: ({recipe}) => startOfRecipe({a: recipe}), change: changeOfTensor, subject: ({recipe}) => `the steps of ${recipe}`, isMine: ({recipe}) => isOwnRecipe(recipe), missing: missingTensor},
   layout: {title: "A layout of your own", what: "layouts, a digit of the place a line, or the YAML file of a layout", read: layoutText, start: startOfLayout, change: changeOfLayout, subject: ({layout}) => `the digits of ${layout}`, isMine: ({layout}) => own.layouts.includes(layout), missing: () => own.layouts.length ? "" : "no layout in it: write one with emu export descriptor layout/ID"},
 };
 /** The changes of a room's state that a new descriptor brings; one that C refuses is kept as text alone, and refused where the room is drawn. */
@@ -117,7 +118,7 @@ function takeOwn(file) {
 function ownForm(state) {
   const {title, what, subject, isMine} = OWN_ROOMS[now.name];
   return `<h2>${title}</h2><form class="fields"><label>a descriptor file, chosen here or dropped on the page<input type="file" name="own-file"></label>${isMine(state) ? "" : `<button type="button" id="edit">Edit ${escape_(subject(state))}</button>`}${state.own ? '<button type="button" id="copy-own">Copy descriptor</button> <button type="button" id="leave">Leave it</button>' : ""}` +
-    `${state.own ? `<label class="whole">descriptor: ${what}<textarea name="own" rows="18" spellcheck="false">${escape_(state.own)}</textarea></label>` : ""}</form>`;
+    `${now.name === "block" && isMine(state) && isMeasured(state.a) ? `<p><a id="to-tensor" href="${escape_(hashOf("tensor", {...TENSOR, recipe: state.a, own: state.own}))}">Use ${escape_(state.a)} on a tensor</a></p>` : ""}${state.own ? `<label class="whole">descriptor: ${what}<textarea name="own" rows="18" spellcheck="false">${escape_(state.own)}</textarea></label>` : ""}</form>`;
 }
 function bindOwn(page, state) {
   const click = (id, work) => page.querySelector(id)?.addEventListener("click", () => guarded(work));

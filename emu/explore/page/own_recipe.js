@@ -13,7 +13,10 @@ function ownRecipe({id, lines}) {
     C.ex_register(program, out, OUT);
     return [names[out], [...words.slice(0, at), ...args.map(register => names[register]), ...words.slice(at + 1 + args.length)].join(" "), extentText(numbersAt(OUT, 2).map(Number), facts)];
   });
-  return {id, title: "", steps, back: "", alone: false, rotates: all("step").some(([, word_]) => word_ === "transform"), levels: all("level").map(([, name]) => name), columns: null, amax: null};
+  const across = register => { C.ex_register(program, register, OUT); return Number(numbersAt(OUT, 2)[1]); }; // 0: it covers the row
+  const gathers = all("step").some((_, i) => !across(C.ex_step_out(program, i)) && takesOf(program, i).some(across));
+  const rotates = all("step").some(([, word_]) => word_ === "transform"), back = body.slice(Math.max(end, 0)).find(line => line.startsWith("dequantize "))?.split(" ")[1] || "";
+  return {id, title: "", steps, back, alone: !gathers && !rotates, rotates, levels: all("level").map(([, name]) => name), columns: null, amax: null};
 }
 /** A part of the tensor in words. */
 function extentText([rows, columns], facts) {

@@ -1,7 +1,8 @@
 // tensor.js: what a recipe does to a tensor of a file that stays on this machine.
-const TENSOR = {recipe: "nvfp4_modelopt", tensor: ""};
+const TENSOR = {recipe: "nvfp4_modelopt", tensor: "", own: ""};
 const HELD = {file: null, worker: null, tensors: null, figures: null, refused: "", asked: ""}; // the chosen file and what the worker said of it
-const isMeasured = id => { const {rows, draws} = programFacts(programOf(id)); return recipeOf(id).alone && !recipeOf(id).rotates && rows === 1 && !draws; };
+const TAKES = "this room has recipes of blocks along one row that draw nothing, do not rotate and look at no whole row";
+const isMeasured = id => { const {rows, draws} = programFacts(programOf(id)); return recipeOf(id).alone && !recipeOf(id).rotates && recipeOf(id).back && rows === 1 && !draws; };
 const measured = () => recipesHere().filter(isMeasured);
 
 /** 10 log10(top / bottom) of two positive whole numbers, its digits found one by one in BigInt, cut to four decimals. */
@@ -34,15 +35,15 @@ function saidOf(figures) {
   return {...figures, sqnr, shrunk, used, sentence};
 }
 function tensorOf(state) { // what is said without the page
-  named("recipe", state.recipe, () => C.ex_program(library, word(state.recipe), 0));
-  if (!measured().includes(state.recipe)) refuse(`recipe ${state.recipe}: this room has recipes of blocks along one row that draw nothing and do not rotate`);
+  programOf(state.recipe);
+  if (!measured().includes(state.recipe)) refuse(`recipe ${state.recipe}: ${TAKES}`);
   if (HELD.refused) refuse(HELD.refused);
   if (HELD.figures && HELD.asked === askedBy(state)) return saidOf(HELD.figures);
   const floats = HELD.tensors ? HELD.tensors.filter(item => item.format).length : 0;
-  return {sentence: HELD.tensors ? `${HELD.file.name} holds ${HELD.tensors.length} tensors, ${floats} of them of floats${state.tensor ? "" : ": choose one"}.` : "Choose a .safetensors, .npy or .gguf file, or drop it here. It stays on this machine: a worker of this page reads it by slices."};
+  return {sentence: HELD.tensors ? `${HELD.file.name} holds ${HELD.tensors.length} tensors, ${floats} of them of floats${state.tensor ? "" : ": choose one"}.` : `Choose a .safetensors, .npy or .gguf file, or drop it here. Of a tensor in it that you then choose ${state.recipe} makes codes, block by block along the last axis, and values again; you see SQNR, shrinkage, how often each code is used, and the blocks that lose most. The file stays on this machine: a worker of this page reads it by slices, and sends nothing.`};
 }
 
-const askedBy = state => state.tensor && `${state.recipe}\n${state.tensor}`;
+const askedBy = state => state.tensor && `${state.recipe}\n${state.tensor}\n${state.own}`;
 /** Let a new worker, this page's own script, answer what is asked now; an older one ends. */
 function ask(question) {
   HELD.worker?.terminate();
@@ -81,16 +82,17 @@ function drawTensor(state, page) {
   };
   const form = `<form class="fields"><label>file<input name="file" type="file" accept=".safetensors,.npy,.gguf"></label>${choose("recipe", "recipe", measured(), state)}` +
     `${HELD.tensors ? choose("tensor", "tensor", ["", ...floats], state) : ""}</form>`;
-  put(form);
+  put(form + ownForm(state));
+  bindOwn(page, state);
   if (HELD.tensors && asked !== HELD.asked && measured().includes(state.recipe)) {
     Object.assign(HELD, {asked, refused: ""});
-    if (asked) ask({file: HELD.file, tensor: state.tensor, recipe: state.recipe});
+    if (asked) ask({file: HELD.file, tensor: state.tensor, recipe: state.recipe, own: state.own});
   }
   const shown = tensorOf(state);
   let html = `<p id="sentence" role="status">${escape_(shown.sentence)}</p><p class="small" id="part">${HELD.worker ? "0 % done" : ""}</p>`;
   if (shown.use) {
     const counted = shown.use.filter(item => item.count > 0n).map(item => `<tr><td>${item.code}</td><td>${item.value ? valueText(item.value) : ""}</td><td>${item.count}</td></tr>`);
-    const worst = shown.worst.map(({at, error, x}) => `<tr><td>${at}</td><td>${dyadicText(error)}</td><td><a href="${escape_(hashOf("block", {...BLOCK, a: shown.recipe, b: shown.recipe, x: x.join(" "), amax: shown.amax}))}">open in Block</a></td></tr>`);
+    const worst = shown.worst.map(({at, error, x}) => `<tr><td>${at}</td><td>${dyadicText(error)}</td><td><a href="${escape_(hashOf("block", {...BLOCK, own: state.own, a: shown.recipe, b: shown.recipe, x: x.join(" "), amax: shown.amax}))}">open in Block</a></td></tr>`);
     html += `<h2>Use of the codes</h2>${useFigure(shown)}<div class="wide tall" tabindex="0"><table><thead><tr><th scope="col">code</th><th scope="col">element value</th><th scope="col">elements</th></tr></thead><tbody>${counted.join("")}</tbody></table></div>` +
       `<h2>Blocks that lose most</h2><div class="wide" tabindex="0"><table><thead><tr><th scope="col">first element</th><th scope="col">sum of squared errors</th><th scope="col">the block</th></tr></thead><tbody>${worst.join("")}</tbody></table></div>` +
       `<h2>Sums</h2><dl><dt>sum of x²</dt><dd>${dyadicText(shown.xx)}</dd><dt>sum of x y</dt><dd>${dyadicText(shown.xy)}</dd><dt>sum of (y - x)²</dt><dd>${dyadicText(shown.error)}</dd></dl>` +
@@ -100,5 +102,10 @@ function drawTensor(state, page) {
     html += `<h2>Tensors of the file</h2><div class="wide tall" tabindex="0"><table><thead><tr><th scope="col">tensor</th><th scope="col">elements</th><th scope="col">shape</th></tr></thead><tbody>${HELD.tensors.slice(0, 2000).map(item =>
       `<tr><td>${escape_(item.name)}</td><td>${escape_(item.word)}</td><td>${item.shape.join(" x ")}</td></tr>`).join("")}</tbody></table></div>`;
   }
-  put(form + html);
+  put(form + html + ownForm(state));
+  bindOwn(page, state);
 }
+/** What a new descriptor changes: a recipe of it that the room takes is chosen. */
+const changeOfTensor = ({recipe}) => { const here = measured(); return {recipe: here.find(isOwnRecipe) || (here.includes(recipe) ? recipe : TENSOR.recipe)}; };
+/** Why Tensor has no use for a descriptor; "": it has. */
+const missingTensor = () => missingRecipe() || (measured().some(isOwnRecipe) ? "" : `${own.recipes[0].id}: ${TAKES}`);

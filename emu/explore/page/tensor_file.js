@@ -106,7 +106,7 @@ function tensorsIn(file) {
   if (file.size < 8) refuse(`${file.name}: ${file.size} bytes: give a .safetensors, .npy or .gguf file`);
   const first = new Uint8Array(sliceOf(file, 0, 9)), begins = letters => [...letters].every((letter, i) => first[i] === letter.charCodeAt(0));
   const found = begins("\x93NUMPY") ? npyIn(file) : begins("GGUF") ? ggufIn(file) : first[8] === 0x7B ? safetensorsIn(file)
-    : begins("emu desc") ? refuse(`${file.name}: Tensor does not take it: ${DESCRIPTORS_GO}`) : refuse(`${file.name}: its first bytes are those of no .safetensors, .npy or .gguf file`);
+    : begins("emu desc") ? refuse(`${file.name}: it is a descriptor: choose it below, or drop it on the page`) : refuse(`${file.name}: its first bytes are those of no .safetensors, .npy or .gguf file`);
   if (!found.length) refuse(`${file.name}: no tensor in it`);
   return found;
 }

@@ -56,7 +56,7 @@ async function figuresOf(file, tensor, recipe, report) {
   if (!tensor.format) refuse(`${tensor.name}: its elements are ${tensor.word}: choose a tensor of F16, BF16, F32 or F64`);
   if (!tensor.count) refuse(`${tensor.name}: no elements: figures need a tensor`);
   const program = programOf(recipe), facts = programFacts(program), item = recipeOf(recipe);
-  const back = scratch(() => C.ex_program(library, word(recipe), word(item.back))), columns = tensor.shape.at(-1) ?? 1;
+  const back = scratch(() => C.ex_program(libraryOf(isOwnRecipe(recipe)), word(recipe), word(item.back))), columns = tensor.shape.at(-1) ?? 1;
   const codes = formatsOf(program)[facts.codes], amax = await largestOf(file, tensor, done => report(done, 2 * tensor.count));
   const all = C.ex_figures(), limit = facts.amax ? place(new Uint8Array(new Uint32Array([Number(amax)]).buffer)) : 0;
   for (const {row, column, rows, columns: wide, first} of panelsOf(tensor, facts.columns)) {
@@ -88,10 +88,11 @@ function formatsOf(program) {
 
 /** In the worker: a file alone is answered by its tensors, with a tensor and a recipe by figures; what is wrong by one line. */
 function work() {
-  globalThis.onmessage = async ({data: {file, tensor, recipe}}) => {
+  globalThis.onmessage = async ({data: {file, tensor, recipe, own: text = ""}}) => {
     let last = -1;
     const report = (done, all) => { const part = Math.trunc(100 * done / all); if (part > last) { last = part; postMessage({part}); } };
     try {
+      useOwn(text);
       const tensors = tensorsIn(file), chosen = tensor === undefined ? null : tensors.find(item => item.name === tensor);
       if (chosen === undefined) refuse(`${file.name}: no tensor ${tensor}`);
       postMessage(chosen ? {figures: await figuresOf(file, chosen, recipe, report)} : {tensors});
