@@ -54,6 +54,7 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
     default=None,
     help="Of a product: a row must have the same bits in every batch; or never ask.",
 )
+@click.option("--bound", metavar="NAME", help="Of a product: judge errors by the bound of a standard, tosa, and no bits.")
 @click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
@@ -79,6 +80,8 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     if strange is not None:
         raise OperandError(f"check: --{strange.replace('_', '-')} is of products: {contract} is none")
     options["shapes"] = () if options["shapes"] is None else parse_shapes(options["shapes"], 3 if product else 2)
+    if options["bound"] is not None and target is None:
+        raise OperandError("check: --bound asks the target itself: it takes neither --emit nor --results")
     if emit is not None:
         return (_emit_products if product else _emit)(emit, contract, options, force)
     report = (_product if product else _report)(target, results, contract, options)
@@ -142,6 +145,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
 
 _OF_PRODUCTS: dict[str, Any] = {
     "accumulate": "fp32", "operands": "exact", "reduce": "fp32", "epilogue": "any", "batched": False, "align": 1, "batch_invariant": None,
+    "bound": None,
 }  # fmt: skip
 
 
@@ -158,7 +162,9 @@ def _emit_products(path: Path, contract: str, options: dict[str, Any], force: bo
     from emu.check.matmul.files import emit
 
     layout = {"packing": options["packing"] or "low_nibble_first", "scale_layout": options["scale_layout"] or "row_major"}
-    about = emit(path, contract, force=force, wants=_names(options["wants"]), **layout, **_product_options(options))
+    asked = _product_options(options)
+    del asked["bound"]
+    about = emit(path, contract, force=force, wants=_names(options["wants"]), **layout, **asked)
     note(f"{path}: {len(about['digests'])} products of {about['contract']}: {', '.join(about['wants'])}; answer <number>.d each")
     return 0
 

@@ -40,6 +40,7 @@ def check_matmul(
     batched: bool = False,
     align: int = 1,
     batch_invariant: bool | None = None,
+    bound: str | None = None,
     raises: bool = True,
     **adapter: Any,
 ) -> GemmReport:
@@ -55,8 +56,9 @@ def check_matmul(
     batched: a is [B, M, K], b [B, N, K], the result [B, M, N].   align: rows of each group begin at a multiple of it.
     shapes of grouped and batched products: (E, M, N, K), M the rows of all groups, in a batch of each.
     batch_invariant: must the bits of a row be the same whatever the number of rows and its place? None: it is said, False: it is not asked.
+    bound: tosa: bits are not asked; each error on random data must be inside of the bound that TOSA 1.1 (a draft) states.
     seconds: limit for one call, in a forked process.   adapter: takes (numpy or torch), packing, scale_layout, device, name.
-    Returns: a report: verdict, located, accumulator_bits, epilogue, envelope_ratio, equals, stages.
+    Returns: a report: verdict, located, accumulator_bits, epilogue, envelope_ratio, bound_ratio, equals, stages.
     Raises: AssertionError with the report's text; SpecError, OperandError for a call that has no meaning.
     Tests: tests/check/matmul/test_matmul_right.py.
     """
@@ -68,7 +70,7 @@ def check_matmul(
     target: Any = kernel if isinstance(kernel, GemmTarget) else python_gemm(kernel, contract, **adapter)
     report = check_gemm(
         target, contract, accumulate=accumulate, operands=operands, reduce=reduce, epilogue=epilogue, shapes=shapes, count=count, key=key,
-        seconds=seconds, batched=batched, align=align, batch_invariant=batch_invariant,
+        seconds=seconds, batched=batched, align=align, batch_invariant=batch_invariant, bound=bound,
     )  # fmt: skip
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
+from emu.check.matmul import bound as bounds
 from emu.check.matmul import envelope
 from emu.check.matmul.epilogue import Program, programs, to_result
 from emu.check.matmul.groups import (
@@ -55,6 +56,7 @@ def check_gemm(
     batched: bool = False,
     align: int = 1,
     batch_invariant: bool | None = None,
+    bound: str | None = None,
 ) -> GemmReport:
     """Ask a target for products and return the report; see emu.testing.check_matmul. target: of emu.check.matmul.target, or of files.
 
@@ -65,7 +67,9 @@ def check_gemm(
     limits = limits_of(accumulate, operands, reduce)
     if count is not None and count < 1:
         raise OperandError(f"count {count}: ask at least one shape")
-    asked = (pair, limits, epilogue, chosen[:count], key, shapes is not None, batched, align, batch_invariant)
+    if bound is not None:
+        bounds.check_pair(bound, pair, (*getattr(target, "wants", ()), *(["offsets"] if batched else [])))
+    asked = (pair, limits, epilogue, chosen[:count], key, shapes is not None, batched, align, batch_invariant, bound)
     if seconds is not None:
         from emu.check.targets.isolate import forked
 
@@ -112,8 +116,9 @@ class Check:
 
     def __init__(
         self, target: Any, pair: Pair, limits: Limits, epilogue: str, shapes: list[tuple[int, ...]], key: int, given: bool,
-        batched: bool = False, align: int = 1, batch_invariant: bool | None = None,
+        batched: bool = False, align: int = 1, batch_invariant: bool | None = None, bound: str | None = None,
     ) -> None:  # fmt: skip
+        self.bound = bound
         self.batched, self.align, self.invariance = batched, align, batch_invariant
         self.given = given  # a kernel that is asked for some shapes may take no others
         self.target, self.pair, self.limits, self.wanted, self.shapes, self.key = target, pair, limits, epilogue, shapes, key
@@ -130,8 +135,11 @@ class Check:
         """Run the stages one after the other."""
         begin = perf_counter()
         try:
-            self.order_free()
-            if not self.report.differing:
+            if self.bound is None:
+                self.order_free()
+            else:
+                self.within()
+            if self.bound is None and not self.report.differing:
                 self.epilogue()
                 self.envelope()
             self.explain()
@@ -216,6 +224,42 @@ class Check:
             self.report.accumulator_bits = self.limits.bits if reached else 0
             if not reached:
                 self.left.append(f"no sum needs all {self.limits.bits} bits: nothing is said of the accumulator's width")
+
+    def within(self) -> None:
+        """Ask random data alone; every error must be inside of the bound that a standard states."""
+        step = self.pair.step
+        draws, worst = Draws(self.key, f"bound {self.pair.text}"), Fraction(0)
+        rows, columns, blocks = bounds.OUTPUTS
+        shapes = self.shapes if self.given else [(rows, columns, blocks * step), (9, 17, step), (5, 3, 8 * step)]
+        powers = dict.fromkeys(("ta", "tb", "alpha", "beta"), 0)
+        for shape in shapes:
+            asked = envelope.drawn(self.pair, shape, self.limits, draws)  # type: ignore[arg-type]
+            got = self.call(Question(self.pair, asked, self.wants, powers, None).operands)
+            values = envelope.values_of(got, self.pair.out)
+            found = bounds.judged(self.pair, asked, values)
+            many = found.squares > 1
+            self.report.compared += values.size
+            self.report.differing += found.outside or int(many)
+            worst = max(worst, found.ratio)
+            i, j = found.place
+            reached = {
+                "largest error": f"{float(found.ratio):.3g} of the bound, row {i}, column {j}",
+                "squared errors": f"{float(found.squares):.3g} of their bound over the tensor",
+            } | (
+                {"open": f"{found.open} are inside only if magnitudes are raised first, which the text does not settle"}
+                if found.open
+                else {}
+            )
+            self.report.stages.append(Stage(f"bound {self.bound}, M, N, K = {shape}", values.size, found.outside, reached))
+            if (found.outside or many) and not self.report.located:
+                exact = Fraction(int(asked.sums[i, j])) * Fraction(2) ** int(asked.unit[i, j])
+                where = {"row": i, "column": j, "gave": repr(float(values[i, j])), "exact": str(exact)}
+                beyond = f"an error is outside of the bound {self.bound}"
+                self.report.message = beyond if found.outside else f"squared errors add up to more than the bound {self.bound} allows"
+                self.report.located = {"hypothesis": self.report.message, "M, N, K": shape, **(where if found.outside else {})}
+        self.report.bound_ratio = float(worst)
+        self.report.suites[f"bound {self.bound}"], self.report.engines[f"bound {self.bound}"] = self.report.compared, "rationals"
+        self.report.notes.append("inside of a bound says nothing of bits: leave the bound out to judge them")
 
     def judge(self, question: Question, got: Bits, wrong: Bits) -> None:
         """Count, and keep a wrong answer."""
