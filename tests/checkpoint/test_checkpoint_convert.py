@@ -236,7 +236,7 @@ def test_many_files_have_an_index(recorded: At, tmp_path: Path, monkeypatch: pyt
 
 def test_what_cannot_be_held_is_refused_and_nothing_is_left(recorded: At, tmp_path: Path) -> None:
     source = patched(recorded("torchao_mxfp4_floor"), tmp_path / "in", "q_proj._weight_scale", b"\xff", 13)
-    nan = "a scale is a NaN code in row 0 or below: nan there, number in compressed_tensors_mxfp4"
+    nan = "a scale is a NaN code in row 0 or below: nan there, refused in compressed_tensors_mxfp4"
     for given, to, error, says in (
         (source, "compressed_tensors_mxfp4", FileError, nan),
         (recorded("compressed_tensors_mxfp4"), "modelopt_nvfp4", FileError, "blocks of mxfp4 are no blocks of nvfp4_multiplier"),

@@ -44,6 +44,7 @@ def put(place: int, byte: int) -> Callable[[Any], None]:
     ("name", "tensor", "place", "byte", "what", "first"),
     [
         ("modelopt_nvfp4", f"{Q}.weight_scale", 9, 0x7F, "a NaN scale", "row 1 block 1: scale 7F, codes "),
+        ("compressed_tensors_mxfp4", f"{Q}.weight_scale", 5, 0xFF, "a NaN scale", "row 1 block 1: scale FF, codes "),
         ("modelopt_nvfp4", f"{Q}.weight_scale", 9, 0xF0, "a scale with bit 7 set, which is negative or no scale", "row 1 block 1: "),
         ("modelopt_nvfp4", f"{Q}.weight_scale", 0, 0x00, "codes that are not zero under the scale zero", "row 0 block 0: scale 00, codes "),
         ("modelopt_nvfp4", f"{Q}.weight_scale_2", 3, 0xB8, "the tensor factor is negative", "row 0 block 0: bits B8"),
@@ -63,7 +64,7 @@ def test_damage_is_named(changed: Any, name: str, tensor: str, place: int, byte:
 
 
 def test_a_nan_scale_of_a_store_without_nan_is_no_damage(changed: Any) -> None:
-    assert identify_files(changed("compressed_tensors_mxfp4", f"{Q}.weight_scale", put(5, 0xFF))).damaged == []
+    assert identify_files(changed("gpt_oss_mxfp4", f"{Q}_scales", put(5, 0xFF))).damaged == []
     torchao = identify_files(changed("torchao_mxfp4_floor", f"{Q}._weight_scale", put(5, 0xFF)))
     assert [item.name for item in torchao.damaged] == [f"{Q}.weight"]
 
