@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,8 +99,88 @@ def test_places_are_drawn_by_the_seed_and_never_in_annotations(clone):
     assert mutants == drawn(clone, ["emu/engines/exact"], 5, 9)[:4] != drawn(clone, ["emu/engines/exact"], 6, 4)
     assert len({(mutant.operator, mutant.occurrence) for mutant in mutants}) == 4
     for mutant in mutants:
-        text = changed_source(DOUBLE, f"core/{mutant.operator}", mutant.occurrence)
+        text = changed_source(DOUBLE, mutant.operator, mutant.occurrence)
         assert text is not None and mutant.after in text and mutant.before in DOUBLE and mutant.before != mutant.after
+
+
+C = b"""#define HIDDEN 3
+int32_t f(int32_t a) {
+    int32_t kept[4] = {1, 0x0Fu};
+    if (a < 2 && !kept[0])
+        kept[1] += a;
+    return a ? kept[1] : -a;
+}
+"""
+C_CHANGES = {
+    "number + 1": ["{2, 0x0Fu}", "{1, 16u}", "a < 3", "!kept[1]", "kept[2] +=", "kept[2] :"],
+    "number - 1": ["{0, 0x0Fu}", "{1, 14u}", "a < 1", "kept[0] +=", "kept[0] :"],
+    "not": ["if (!((a < 2 && !kept[0])))", "(!(a)) ?"],
+    "< becomes <=": ["a <= 2"],
+    "< becomes >": ["a > 2"],
+    "&& becomes ||": ["a < 2 || !"],
+    "without !": ["&& kept[0]"],
+    "+= becomes -=": ["kept[1] -= a"],
+    "no statement": ["        ;\n"],
+    "answers the other way round": ["a ? -a : kept[1]"],
+    "without -": [": a;"],
+}
+
+
+def test_changes_of_c_are_those_of_its_tree(tmp_path):
+    """Each is one that is named here; macros and sizes of arrays stay."""
+    pytest.importorskip("tree_sitter_c", reason="pip install -c constraints.txt tree-sitter tree-sitter-c")
+    from tools.blind import draw_c
+    from tools.blind.draw import drawn
+
+    found = draw_c.changes(C)
+    assert {name: len(texts) for name, texts in C_CHANGES.items()} == dict(Counter(each.operator for each in found))
+    for name, texts in C_CHANGES.items():
+        for number, text in enumerate(texts):
+            changed = draw_c.changed(C, name, number).decode()
+            assert text in changed and text not in C.decode() and "[4]" in changed and "HIDDEN 3" in changed
+    (tmp_path / "one.c").write_bytes(b"#include <stdint.h>\n" + C)
+    (tmp_path / "two.c").write_bytes(b"/* Do not edit. */\n" + C)
+    mutants = drawn(tmp_path, ["."], 7, 4)
+    assert mutants == drawn(tmp_path, ["."], 7, 9)[:4] and len(mutants) == 4
+    assert {mutant.file for mutant in mutants} == {"one.c"} and all(mutant.operator.startswith("c/") for mutant in mutants)
+
+
+SCRIPT = """from cffi import FFI
+ffi = FFI()
+ffi.cdef("int f(int);")
+ffi.set_source("_c", "int f(int);", sources=["c_ref/src/f.c"])
+"""
+C_TEST = """import importlib.util
+def test_f():
+    spec = importlib.util.spec_from_file_location("_c", "emu/engines/c_ref/_c.abi3.so")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.lib.f(3) == 6, "f.c"
+"""
+
+
+@pytest.mark.exhaustive  # a compiler, and pytest in a process of its own
+def test_a_mutant_of_c_is_in_the_extension_alone(clone, monkeypatch):
+    text = "int f(int x) { return x + x; }\n"
+    files = {"c_ref/src/f.c": text, "c_ref/build.py": SCRIPT, "emu/engines/c_ref/x.py": "", "tests/double/test_double_near.py": C_TEST}
+    for name, content in files.items():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text(content, encoding="utf-8")
+    bench = Bench(clone, clone.parent / "copy", 3, 100)
+
+    def outcome(changed: str) -> Verdict:
+        monkeypatch.setattr(judge, "changed_source", lambda *_: changed)
+        verdict = bench.judged(Mutant("c_ref/src/f.c", 1, "c/x", 0, "", "", ""))
+        assert (bench.place / "c_ref/src/f.c").read_text(encoding="utf-8") == text
+        return verdict
+
+    name = "tests/double/test_double_near.py::test_f"
+    assert outcome(text.replace("+", "*")) == Verdict("killed", name, 1)
+    assert outcome(text.replace("x + x", "x + 3")) == Verdict("survived", "", 1)
+    assert outcome(text.replace("x + x", "2 * x - 0")).outcome == "equivalent"
+    assert outcome(text.replace("x + x", "*(int *)(__INTPTR_TYPE__)x")) == Verdict("killed", name, 1)
+    with pytest.raises(EngineError, match="ends with 1"):
+        outcome("int f(int x) {")
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def _rooms(given: argparse.Namespace) -> list[str]:
     for room in rooms:
         if not (given.root / room).is_dir():
             raise FileError(f"--room {room}: no such folder")
+    if any(next((given.root / room).rglob("*.c"), None) for room in rooms) and importlib.util.find_spec("tree_sitter_c") is None:
+        raise ToolError("mutants of C are changes of the tree of tree-sitter: pip install -c constraints.txt tree-sitter tree-sitter-c")
     if not given.room and importlib.util.find_spec("torch") is None:
         print(f"left out: {TORCH}: torch is not installed, its tests would skip")
         rooms.remove(TORCH)
@@ -123,7 +125,7 @@ def _run(given: argparse.Namespace) -> int:
     with closing(found):
         for index, verdict in found:
             mutant = left[index]
-            done[mutant.name] = mutant._asdict() | verdict._asdict() | {"note": ""}
+            done[mutant.name] = mutant._asdict() | verdict._asdict()
             _write(given, rooms, [done[each.name] for each in mutants if each.name in done])
             print(f"{verdict.outcome:8} {mutant.file}:{mutant.line} {mutant.operator} {verdict.killer}", flush=True)
     entries = [done[each.name] for each in mutants]

@@ -1,25 +1,29 @@
-"""Mutants of Python sources, drawn by a seed: the operators are those of Cosmic Ray. Not here: how one is judged (judge.py).
+"""Mutants, drawn by a seed: of Python by the operators of Cosmic Ray, of C by those of draw_c.py. Not here: how one is judged (judge.py).
 
 First a place in the sources is drawn, every place alike, then one of the changes that the library knows for it: operators of arithmetic
 would outnumber all else otherwise. Left out before anyone looks: places in annotations, which are never evaluated, and changes after which
-the source does not parse or is the same program.
+the source does not parse (C: compile) or is the same program. Where there are both, Python and C take turns.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-ROOMS: Final = ("emu/engines/exact", "emu/engines/numpy", "emu/engines/native", "emu/engines/torch", "emu/vectors", "emu/check")
+from tools.blind import draw_c
+
+PYTHON: Final = ("emu/engines/exact", "emu/engines/numpy", "emu/engines/native", "emu/engines/torch", "emu/vectors", "emu/check")
+ROOMS: Final = (*PYTHON, "c_ref/src")  # the kernels in C lie in emu/engines/native
 Place = tuple[int, int, int, int]  # line and column of the first and behind the last character
 
 
 class Mutant(NamedTuple):
-    """One change. file: relative to the root.   operator, occurrence: as Cosmic Ray counts them.   before, after: a line that differs."""
+    """One change. file: relative to the root.   operator, occurrence: as places counts them.   before, after: a line that differs."""
 
     file: str
     line: int
@@ -69,10 +73,12 @@ def _annotations(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]
 
 
 def changed_source(source: str, operator: str, occurrence: int) -> str | None:
-    """Return the source with one change; None where it does not parse, or is the same program."""
+    """Return the source with one change; None where it does not parse, or is the same program. Raises: IndexError (C has none such)."""
+    if operator.startswith(draw_c.PREFIX):
+        return draw_c.changed(source.encode(), operator.removeprefix(draw_c.PREFIX), occurrence).decode()
     from cosmic_ray.mutating import mutate_code
 
-    text = mutate_code(source, _operators()[operator], occurrence)
+    text = mutate_code(source, _operators()[f"core/{operator}"], occurrence)
     try:
         return None if text is None or ast.dump(ast.parse(text)) == ast.dump(ast.parse(source)) else str(text)
     except SyntaxError:
@@ -80,21 +86,52 @@ def changed_source(source: str, operator: str, occurrence: int) -> str | None:
 
 
 def drawn(root: Path, rooms: Sequence[str], seed: int, count: int) -> list[Mutant]:
-    """Return mutants, each of another place; the same for the same sources, seed and rooms, and the first of a larger count."""
-    files = [path for room in rooms for path in sorted((root / room).rglob("*.py"))]
-    sources = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
-    pool = [(file, place, changes) for file, source in sources.items() for place, changes in places(source).items()]
+    """Return mutants, each of another place; the same for the same sources, seed and rooms, and the first of a larger count.
+
+    Raises: OSError (no C compiler, where rooms hold C).
+    """
+    kinds = [iter(_of_one_kind(root, rooms, seed, suffix)) for suffix in (".py", ".c")]
+    found: list[Mutant] = []
+    while kinds and len(found) < count:
+        kind = kinds.pop(0)
+        for mutant in kind:
+            found.append(mutant)
+            kinds.append(kind)
+            break
+    return found
+
+
+def _of_one_kind(root: Path, rooms: Sequence[str], seed: int, suffix: str) -> Iterator[Mutant]:
+    files = {path.relative_to(root).as_posix(): path for room in rooms for path in sorted((root / room).rglob(f"*{suffix}"))}
+    sources = {file: path.read_text(encoding="utf-8") for file, path in files.items()}
+    found = {file: _c_places(source) if suffix == ".c" else places(source) for file, source in sources.items()}
+    pool = [(file, line, changes) for file, by_place in found.items() for (line, *_), changes in by_place.items()]
     numbers = Random(seed)  # which mutants are tried, no secret
     numbers.shuffle(pool)
-    found: list[Mutant] = []
-    for file, place, changes in pool:
-        if len(found) == count:
-            break
+    for file, line, changes in pool:
         operator, occurrence = changes[numbers.randrange(len(changes))]
+        operator = operator.removeprefix("core/")
         text = changed_source(sources[file], operator, occurrence)
-        if text is not None:
+        if text is not None and (suffix != ".c" or _compiles(root, file, text)):
             lines = zip(sources[file].splitlines(), text.splitlines(), strict=False)
             before, after = next(((one, other) for one, other in lines if one != other), ("", ""))
             digest = hashlib.sha256(sources[file].encode()).hexdigest()
-            found.append(Mutant(file, place[0], operator.removeprefix("core/"), occurrence, before.strip(), after.strip(), digest))
-    return found
+            yield Mutant(file, line, operator, occurrence, before.strip(), after.strip(), digest)
+
+
+def _c_places(source: str) -> Mapping[Place, list[tuple[str, int]]]:
+    """Return as places, of a C source; none where it is generated."""
+    found: dict[Place, list[tuple[str, int]]] = {}
+    counts: dict[str, int] = {}
+    for change in draw_c.changes(source.encode()) if draw_c.GENERATED not in source[:500] else ():
+        number = counts[change.operator] = counts.get(change.operator, -1) + 1
+        line = source.encode()[: change.edit[0]].count(b"\n") + 1
+        found.setdefault((line, change.first, line, change.stop), []).append((draw_c.PREFIX + change.operator, number))
+    return dict(sorted(found.items()))
+
+
+def _compiles(root: Path, file: str, text: str) -> bool:
+    """Whether a C compiler reads a text in the place of a file."""
+    folders = ["-iquote", str((root / file).parent), "-I", str(root / "c_ref")]
+    command = ["cc", "-fsyntax-only", "-std=c99", "-w", *folders, "-x", "c", "-"]
+    return subprocess.run(command, check=False, input=text, capture_output=True, encoding="utf-8").returncode == 0

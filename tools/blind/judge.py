@@ -1,8 +1,10 @@
 """One mutant before the tests: a copy of the clone, the nearest test files, the first failure. Not here: which mutants there are (draw.py).
 
-The copy holds every file that git knows and the compiled extensions. A mutant is `killed` by the first test that fails; the same test must
-pass on the right source, else it judges nothing and the run stops. `survived`: all chosen files passed. `open`: the time was over first.
-`equivalent` is said by hand in the record, with the reason as its note: no input tells the change from the right source.
+The copy holds every file that git knows and the compiled extensions; of a mutant of C it gets the extension, and its sources stay right.
+Tests that build C of their own cannot see such a mutant and are left out. A mutant is `killed` by the first test that fails; the same
+test must pass on the right source, else it judges nothing and the run stops. `survived`: all chosen files passed. `open`: the time was
+over first. A mutant of C is `equivalent` where the compiler makes the same objects of it; else that is said by hand in the record, with
+the reason as its note: no input tells the change from the right source.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import distributions
 from multiprocessing.util import Finalize
@@ -23,6 +26,7 @@ from typing import Final, NamedTuple
 
 from emu.base.caches import bounded
 from emu.base.errors import EngineError, FileError
+from tools.blind.build import Library, folder_of
 from tools.blind.draw import Mutant, changed_source
 from tools.processes import output_of
 from tools.quick.choose import python_sources, ranked
@@ -30,15 +34,23 @@ from tools.release.tree import digest, files_of, snapshot
 
 KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+_CRASHED: Final = re.compile(r'^  File "\S*/(?P<test>tests/\S+/test_\w+\.py)", line \d+ in (?P<name>test_\w+)$', re.MULTILINE)
 _EXTENSIONS: Final = ("emu/engines/c_ref/*.so", "emu/engines/native/*.so")
+_SOURCES_ALONE: Final = ("tests/frame/", "tests/mutation/", "tests/tools/", "tests/docs/")
+_BUILDS: Final = re.compile(r"\b(?:built|verilated|c_reference|gcc|NamedBench)\b")
+SAME_OBJECTS: Final = "the compiler makes the same objects of it"
 
 
 class Verdict(NamedTuple):
-    """How one mutant ended: its outcome, the first test that failed ("": none; "import": none could begin), how many files were chosen."""
+    """How one mutant ended.
+
+    killer: the first test that failed ("": none; "import": none could begin).   files: how many were chosen.   note: why it is equivalent.
+    """
 
     outcome: str
     killer: str
     files: int
+    note: str = ""
 
 
 class Clone(NamedTuple):
@@ -101,34 +113,57 @@ class Bench:
             shutil.copy(self.root / name, self.place / name)
         self.sources = python_sources(self.place)
         self.sound: set[str] = set()
+        self.near: dict[str, list[str]] = {}
+        self.libraries: dict[str, Library] = {}
 
     def chosen(self, file: str) -> list[str]:
         """Return the test files that reach a source, nearest first."""
-        order, _ = ranked([file], self.sources)
-        return [test for _, test in order][: self.tests]
+        if file not in self.near:
+            tests = [test for _, test in ranked([file], self.sources)[0]]
+            self.near[file] = [test for test in tests if not file.endswith(".c") or self._loads(test)]
+        return self.near[file][: self.tests]
+
+    def _loads(self, test: str) -> bool:
+        """Whether a test file may look at the compiled extensions, not only at texts or at C that it builds itself."""
+        return not test.startswith(_SOURCES_ALONE) and not _BUILDS.search(self.sources[test])
 
     def judged(self, mutant: Mutant) -> Verdict:
         """Run the tests of a mutant. Raises: EngineError (no test reaches it, or its killer fails on the right source too)."""
         path, files = self.place / mutant.file, self.chosen(mutant.file)
         if not files:
             raise EngineError(f"{mutant.file}: no test is known for it")
-        source = self.sources[mutant.file]
-        text = changed_source(source, f"core/{mutant.operator}", mutant.occurrence)
+        source = path.read_text(encoding="utf-8")
+        text = changed_source(source, mutant.operator, mutant.occurrence)
         if text is None:
             raise EngineError(f"{mutant.name}: the change cannot be made: the sources are others than those that were drawn from")
-        path.write_text(text, encoding="utf-8")
+        if path.suffix == ".c":
+            library = self._library(mutant.file)
+            changed = library.changed(mutant.file, text.encode())
+            if not changed:
+                return Verdict(EQUAL, "", 0, SAME_OBJECTS)
+            library.put(changed)
+            restore: Callable[[], object] = partial(library.put, {})
+        else:
+            path.write_text(text, encoding="utf-8")
+            restore = partial(path.write_text, source, encoding="utf-8")
         try:
             code, said = self.pytest(files)
         finally:
-            path.write_text(source, encoding="utf-8")
+            restore()
         if code == 0:
             return Verdict(SURVIVED, "", len(files))
         if code is None:
             return Verdict(OPEN, "", len(files))
-        found = _FAILED.search(said)
-        killer = found["test"] if found else "import"
-        self._check(killer if found else files[0])
+        found, crashed = _FAILED.search(said), _CRASHED.search(said)
+        killer = found["test"] if found else f"{crashed['test']}::{crashed['name']}" if crashed else "import"
+        self._check(files[0] if killer == "import" else killer)
         return Verdict(KILLED, killer, len(files))
+
+    def _library(self, file: str) -> Library:
+        folder = folder_of(file)
+        if folder not in self.libraries:
+            self.libraries[folder] = Library(self.place, self.place / "out" / "objects" / str(len(self.libraries)), folder)
+        return self.libraries[folder]
 
     def _check(self, test: str) -> None:
         if test not in self.sound:
