@@ -89,9 +89,11 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
     if op == "quantize":
         x, amax = operands["x"], operands.get("tensor_amax")
         rows: list[list[int]] = x.reshape(-1, x.shape[-1]).tolist()
-        if operands.get("random") is not None or operands.get("signs") is not None:
+        random = operands.get("random")
+        if operands.get("signs") is not None:
             return None
-        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), at)
+        words: list[list[int]] | None = None if random is None else random.reshape(len(rows), -1).tolist()
+        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at)
     return _of_row(operation, operands, at) if op == "dot" else None
 
 
@@ -101,8 +103,8 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
     if made.name.op == "convert":
         return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
     if made.name.op == "quantize":
-        rows, amax, random = made.taken(values)
-        return None if random is not None else _of_block(made, rows, amax, ())
+        rows, amax, drawn = made.taken(values)
+        return _of_block(made, rows, amax, drawn, ())
     return of_dot(made.taken(values), made.plan) if made.name.op == "dot" else None
 
 
@@ -115,22 +117,30 @@ def _of_number(operation: Any, code: int, random: int) -> str | None:
     return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
 
 
-def _of_block(operation: Any, rows: Sequence[Sequence[int]], amax: int | None, index: tuple[int, ...]) -> str | None:
+def _of_block(
+    operation: Any, rows: Sequence[Sequence[int]], amax: int | None, drawn: Sequence[Sequence[int]] | None, index: tuple[int, ...]
+) -> str | None:
+    """Return the link of the row of blocks, or of tiles, in which an answer lies. drawn: the random words of each row."""
     recipe: Recipe = operation.recipe
     program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
     height, width = program.block.facts.shape
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
-    whole = not rows[at] or len(rows[at]) > MOST or len(rows[at]) % width > 0
-    if (
-        shift is None
-        or height != 1
-        or whole
-        or program.reads("random")
-        or (program.reads("tensor_amax") and amax is None and len(rows) > 1)
-    ):
+    first = at - at % height
+    tile = rows[first : first + height]
+    columns = len(tile[0])
+    whole = len(tile) == height and columns > 0 and columns % width == 0 and height * columns <= MOST
+    known = not program.reads("tensor_amax") or amax is not None or len(rows) == height
+    if shift is None or not whole or not known or program.reads("random") != (drawn is not None):
         return None
-    codes = " ".join(f"0x{code << shift:08X}" for code in rows[at])
-    return link("block", a=recipe.id, b=recipe.id, x=codes, amax="" if amax is None else f"0x{amax:08X}")
+    fields = {"x": " ".join(f"0x{code << shift:08X}" for row in tile for code in row), "amax": "" if amax is None else f"0x{amax:08X}"}
+    if height > 1:
+        fields["rows"] = str(height)
+    if drawn is not None and program.drawing is not None:
+        lanes, bits = program.drawing.random_operand
+        if columns % lanes and height > 1:
+            return None  # the page draws on from row to row
+        fields["random"] = " ".join(f"{word:0{-(-bits // 4)}X}" for row in drawn[first : first + height] for word in row)
+    return link("block", a=recipe.id, b=recipe.id, **fields)
 
 
 def _of_row(operation: Any, operands: Mapping[str, Any], index: tuple[int, ...]) -> str | None:

@@ -47,6 +47,8 @@ CONTRACTS = {
     "convert/e2m1/sr_add8/nvidia": True,
     "quantize/mxfp4_torchao_floor": True,
     "quantize/nvfp4_modelopt": True,
+    "quantize/nvfp4_te_2d_ref": True,
+    "quantize/ufp4_sr": True,
     "dot/hopper_fp8/e4m3xe4m3": True,
     "dot/int12_cut": True,
     "dequantize/mxfp4_torchao_floor/torchao": False,
@@ -78,6 +80,24 @@ def test_operands_of_a_check_have_links():
     codes = np.full((2, 32), 0x38, np.uint8)
     made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,))
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
+
+
+def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
+    tiles, drawn = parse("quantize/nvfp4_te_2d_ref"), parse("quantize/ufp4_sr")
+    x = np.arange(48 * 32, dtype=np.uint32).reshape(48, 32)
+    made = fields(of_operands(tiles, {"x": x, "tensor_amax": np.uint32([0x40000000])}, (33, 5)))
+    assert made["rows"] == "16" and [int(code, 16) for code in made["x"].split()] == [*range(32 * 32, 48 * 32)]
+    assert of_operands(tiles, {"x": x}, (33, 5)) is None  # the maximum of all the tiles is not told
+    assert fields(of_operands(tiles, {"x": x[:16]}, (3, 5)))["amax"] == ""
+    assert of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)) is None  # half a tile
+    assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)) is None  # more values than the page takes
+    words = np.arange(96, dtype=np.uint64).reshape(3, 32)
+    made = fields(of_operands(drawn, {"x": x[:3], "random": words}, (2, 1)))
+    assert "rows" not in made and [int(word, 16) for word in made["random"].split()] == [*range(64, 96)]
+    assert [int(code, 16) for code in made["x"].split()] == [*range(64, 96)]
+    assert of_operands(drawn, {"x": x[:3]}, (2, 1)) is None  # the words are not told
+    (case,) = drawn.draw(5, 6)
+    assert [int(word, 16) for word in fields(of_values(drawn, case.values))["random"].split()] == drawn.taken(case.values)[2][0]
 
 
 def test_machines_stand_side_by_side_where_they_take_the_same():

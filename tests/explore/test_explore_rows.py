@@ -12,8 +12,10 @@ import pytest
 from support.explorer import answers, link, planted, texts
 
 from emu.base import philox
+from emu.contracts import parse
 from emu.engines.c_ref import c_reference
 from emu.engines.exact import block
+from emu.explain.link import of_values
 from emu.spec import get, names
 from emu.spec.programs.program import quantize_program
 
@@ -97,6 +99,19 @@ def wrong(page: str, folder: Path) -> list[tuple]:
 
 def test_rows_and_random_words_are_those_of_the_reference_model(page, tmp_path):
     assert wrong(page, tmp_path) == [] and TILED == ["nvfp4_te_2d_ref"] and DRAWING == ["ufp4_sr"]
+
+
+def test_links_of_commands_open_rows_and_random_words(page, tmp_path):
+    """The link that a report prints of a row of a suite: the page shows the codes of the reference model."""
+    rows = [(parse(f"quantize/{name}"), number) for name in (*TILED, *DRAWING) for number in range(6)]
+    cases = [(contract, case) for contract, number in rows for case in contract.draw(number, number + 1)]
+    places = [(contract, case, of_values(contract, case.values)) for contract, case in cases]
+    opened = [(contract, case, made) for contract, case, made in places if made is not None]
+    assert {contract.recipe.id for contract, *_ in opened} == {*TILED, *DRAWING}
+    for (contract, case, _), said in zip(opened, texts(page, [made for *_, made in opened], tmp_path), strict=True):
+        x, amax, random = contract.taken(case.values)
+        made = block.quantize(contract.recipe, x, contract.source, tensor_amax=amax, random=random, masked=True)
+        assert told(said["a"]["codes"]) == [code for line in made.codes for code in line]
 
 
 FAULTS = {
