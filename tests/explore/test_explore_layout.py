@@ -184,6 +184,19 @@ def test_a_fault_of_pointing_is_noticed(page, answered, tmp_path, fault):
     assert next(i for i, pair in enumerate(zip(said, answered, strict=True)) if pair[0] != pair[1]) == first
 
 
+SEEN = """return [...document.querySelectorAll("#places .wide, #places .tall")].map(part => {
+    const [inside, outside] = [part.querySelector(".chosen, .other"), part].map(item => item.getBoundingClientRect());
+    return inside.top >= outside.top && inside.bottom <= outside.bottom && inside.left >= outside.left && inside.right <= outside.right;
+});"""
+
+
+def test_what_is_chosen_is_seen_in_each_part_that_scrolls(page, tmp_path):
+    place = link("layout", layout="sf128x4", rows=128, codes=64, row=101, index=60).removeprefix("#")
+    assert answers(page, SEEN, tmp_path, place) == [True] * 3
+    left = planted(page, "part.scrollTop += (inside", "part.scrollTop = 0 * (inside")
+    assert answers(left, SEEN, tmp_path, place) == [True, False, False]
+
+
 WRONG_PLACES = {
     "tile turned round": ("C.ex_layout_scale(layout, ...[...tile, row", "C.ex_layout_scale(layout, ...[...tile.toReversed(), row"),
     "the last element": ("first: ends.slice(0, 2), last: ends.slice(2)", "first: ends.slice(0, 2), last: ends.slice(0, 2)"),

@@ -128,6 +128,15 @@ function drawLayout(state, page) {
     `<h2>Around the chosen one</h2>${layoutFigure(shown)}</div>${ownForm(state)}`;
   bindOwn(page, state);
   bindPlaces(page.querySelector("#places"), shown);
+  page.querySelectorAll("#places .wide, #places .tall").forEach(showChosen);
+}
+/** Scrolls a part of the page that scrolls by itself to what is chosen in it. */
+function showChosen(part) {
+  const chosen = part.querySelector(".chosen, .other");
+  if (!chosen) return;
+  const [inside, outside] = [chosen, part].map(item => item.getBoundingClientRect());
+  part.scrollTop += (inside.top + inside.bottom - outside.top - outside.bottom) / 2;
+  part.scrollLeft += (inside.left + inside.right - outside.left - outside.right) / 2;
 }
 /** A click chooses; what is pointed at or has the focus marks all that belongs to its place; arrow keys go on. */
 function bindPlaces(places, shown) {
