@@ -116,14 +116,15 @@ def test_a_rotation_of_more_elements_than_a_word_has_bits(tmp_path, page):
 
 
 FAULTS = {
-    "the recipes take what was given": ("return {codes, from: facts.result, rotation", "return {codes: given, from: state.from, rotation"),
-    "the format of what was given": ("return {codes, from: facts.result, rotation", "return {codes, from: state.from, rotation"),
+    "the recipes take what was given": ("return {codes, from: facts.result, rows", "return {codes: given, from: state.from, rows"),
+    "the format of what was given": ("return {codes, from: facts.result, rows", "return {codes, from: state.from, rows"),
     "signs ignored": ("const mask = signs === null ? 0 :", "const mask = true ? 0 :"),
     "signs moved by an element": ("unsigned(signs >> bit)", "unsigned(signs >> bit + 1n)"),
     "no signs where none are given": ("mask = signs === null ? 0 : place(", "mask = place(signs === null ? new Uint8Array(32) : "),
     "read as binary32": ("C.ex_rotate(formatOf(state.from),", 'C.ex_rotate(formatOf("fp32"),'),
     "another rotation": ("transform = transformOf(state.rotate), facts", 'transform = transformOf("rht16_exact"), facts'),
-    "B without it": ("traceOf(state.b, codes, amax, from)", "traceOf(state.b, valuesOf(state.x, state.from), amax, state.from)"),
+    "B without it": ("(id, i) => traceOf(id, codes, amax, from, rows,",
+        "(id, i) => traceOf(id, i ? valuesOf(state.x, state.from) : codes, amax, i ? state.from : from, rows,"),
     "the smallest magnitude": ("compare(dyadic(most), dyadic(value)) < 0", "compare(dyadic(most), dyadic(value)) > 0"),
     "the magnitude of before": ("where it was ${largest(rotation.given, state.from)}", "where it was ${largest(codes, from)}"),
     "scales that are the same": ("item.code !== plain.items[i].code", "item.code === plain.items[i].code"),
