@@ -87,12 +87,11 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
         return _of_number(operation, int(codes[at]), drawn) if codes.size else None
     if op == "quantize":
-        x, amax = operands["x"], operands.get("tensor_amax")
-        rows: list[list[int]] = x.reshape(-1, x.shape[-1]).tolist()
-        random = operands.get("random")
+        x, amax, random = operands["x"], operands.get("tensor_amax"), operands.get("random")
         if operands.get("signs") is not None:
             return None
-        words: list[list[int]] | None = None if random is None else random.reshape(len(rows), -1).tolist()
+        rows = x.reshape(-1, x.shape[-1])
+        words = None if random is None else random.reshape(len(rows), -1)
         return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at)
     return _of_row(operation, operands, at) if op == "dot" else None
 
@@ -120,7 +119,7 @@ def _of_number(operation: Any, code: int, random: int) -> str | None:
 def _of_block(
     operation: Any, rows: Sequence[Sequence[int]], amax: int | None, drawn: Sequence[Sequence[int]] | None, index: tuple[int, ...]
 ) -> str | None:
-    """Return the link of the row of blocks, or of tiles, in which an answer lies. drawn: the random words of each row."""
+    """Return the link of the row of blocks, or of tiles, in which an answer lies. rows, drawn: all codes, and random words, row by row."""
     recipe: Recipe = operation.recipe
     program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
     height, width = program.block.facts.shape
@@ -132,14 +131,14 @@ def _of_block(
     known = not program.reads("tensor_amax") or amax is not None or len(rows) == height
     if shift is None or not whole or not known or program.reads("random") != (drawn is not None):
         return None
-    fields = {"x": " ".join(f"0x{code << shift:08X}" for row in tile for code in row), "amax": "" if amax is None else f"0x{amax:08X}"}
+    fields = {"x": " ".join(f"0x{int(code) << shift:08X}" for row in tile for code in row), "amax": "" if amax is None else f"0x{amax:08X}"}
     if height > 1:
         fields["rows"] = str(height)
     if drawn is not None and program.drawing is not None:
         lanes, bits = program.drawing.random_operand
         if columns % lanes and height > 1:
             return None  # the page draws on from row to row
-        fields["random"] = " ".join(f"{word:0{-(-bits // 4)}X}" for row in drawn[first : first + height] for word in row)
+        fields["random"] = " ".join(f"{int(word):0{-(-bits // 4)}X}" for row in drawn[first : first + height] for word in row)
     return link("block", a=recipe.id, b=recipe.id, **fields)
 
 

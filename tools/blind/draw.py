@@ -123,9 +123,10 @@ def _c_places(source: str) -> Mapping[Place, list[tuple[str, int]]]:
     """Return as places, of a C source; none where it is generated."""
     found: dict[Place, list[tuple[str, int]]] = {}
     counts: dict[str, int] = {}
-    for change in draw_c.changes(source.encode()) if draw_c.GENERATED not in source[:500] else ():
+    text = source.encode()
+    for change in draw_c.changes(text) if draw_c.GENERATED not in source[:500] else ():
         number = counts[change.operator] = counts.get(change.operator, -1) + 1
-        line = source.encode()[: change.edit[0]].count(b"\n") + 1
+        line = text.count(b"\n", 0, change.edit[0]) + 1
         found.setdefault((line, change.first, line, change.stop), []).append((draw_c.PREFIX + change.operator, number))
     return dict(sorted(found.items()))
 
