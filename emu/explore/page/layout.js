@@ -128,7 +128,10 @@ function drawLayout(state, page) {
     `<h2>Around the chosen one</h2>${layoutFigure(shown)}</div>${ownForm(state)}`;
   bindOwn(page, state);
   bindPlaces(page.querySelector("#places"), shown);
-  page.querySelectorAll("#places .wide, #places .tall").forEach(showChosen);
+  const parts = page.querySelectorAll("#places .wide, #places .tall");
+  const show = () => parts.forEach(showChosen);
+  show();
+  new ResizeObserver(show).observe(page.querySelector("#places")); // at another width too
 }
 /** Scrolls a part of the page that scrolls by itself to what is chosen in it. */
 function showChosen(part) {
