@@ -141,7 +141,7 @@ def test_a_folder_that_may_not_be_written(place):
     place.said("a read-only folder")
 
 
-@pytest.mark.cases(0, 10)
+@pytest.mark.cases(0, 6)
 @every
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle(place, number):
@@ -156,7 +156,7 @@ def test_a_signal_in_the_middle(place, number):
     place.said("signals")
 
 
-@pytest.mark.cases(0, 10)
+@pytest.mark.cases(0, 6)
 @pytest.mark.parametrize("way", ["nameless", "hidden"])
 @every
 def test_a_signal_around_each_change_of_a_folder(place, way, monkeypatch):

@@ -190,7 +190,7 @@ MORE = [
 ]
 
 
-@pytest.mark.cases(1, 3)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(("pair", "bits"), [*WIDTHS, *MORE])
 def test_an_accumulator_of_one_bit_less_fails_and_of_as_many_passes(pair, bits):
     def kernel(a, b):

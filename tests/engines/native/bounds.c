@@ -47,7 +47,7 @@ static int elementwise(int32_t form, size_t n) {
 static int blocks(int32_t form, int32_t source, int32_t block, size_t rows, size_t columns, const emu_rotation *rotation, int divides) {
     const emu_thresholds chain = {2, {0x3F80, 0x7F81}, {0, 1, 2}};
     const uint32_t initial[4] = {0x40C00000u, 0, 0, 0};
-    const emu_kernel_step step = {EMU_STEP_DIV, 2, {1, 0, 0, 0}, 0, 0, 0, 0, 0, -1, NULL, NULL};
+    const emu_kernel_step step = {.operation = EMU_STEP_DIV, .out = 2, .args = {1}, .nan = -1};
     const emu_kernel_plan plan = {block, 3, initial, 0, NULL, 1, &step, rotation, 1, 0, 2, divides, NULL, &chain, 2, {2, 1}, {4, 1}};
     const size_t count = rows * columns, width = source == EMU_SOURCE_FP32 ? 4 : 2;
     void *x = filled(count * width, 6), *levels[2] = {malloc(4 * (count / (size_t)block)), malloc(count / (size_t)block)};
