@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from emu.spec import Recipe, get
+from emu.base.errors import SpecError
+from emu.spec import Policy, Recipe, derive, get, names
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
@@ -32,8 +33,8 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "layout": {"layout": "layout"},
     "tensor": {"recipe": "recipe"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
-SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what a number may come from
 SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
+ROTATED: Final = ("binary32", "bfloat16", "binary16")  # what values of a block may come from
 MOST: Final = 512  # values of a block, products of a row
 
 
@@ -86,6 +87,12 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         at = at if len(at) == codes.ndim else (0,) * codes.ndim
         drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
         return _of_number(operation, int(codes[at]), drawn) if codes.size else None
+    if op == "decode":
+        return _of_code(operation, int(operands["codes"].reshape(-1)[at[-1] if at else 0])) if operands["codes"].size else None
+    if op == "transform":
+        x, size, signs = operands["x"], operation.facts.size, operands.get("signs")  # type: ignore[attr-defined]
+        row, first = (at[0], at[1] - at[1] % size) if len(at) > 1 else (0, 0)
+        return _of_group(operation, [int(code) for code in x[row, first : first + size]], None if signs is None else int(signs))
     if op == "quantize":
         x, amax, random = operands["x"], operands.get("tensor_amax"), operands.get("random")
         if operands.get("signs") is not None:
@@ -101,19 +108,76 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
     made: Any = operation
     if made.name.op == "convert":
         return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
+    if made.name.op == "decode":
+        return _of_code(made, values[0])
     if made.name.op == "quantize":
         rows, amax, drawn = made.taken(values)
         return _of_block(made, rows, amax, drawn, ())
-    return of_dot(made.taken(values), made.plan) if made.name.op == "dot" else None
+    if made.name.op == "transform":
+        return _of_group(made, made.lanes(values), made.signs(values))
+    if made.name.op == "layout":
+        return _of_place(made, *values)
+    if made.name.op == "accumulate" and any(column.name == "acc_in" for column in made.layout.inputs) and values[-1]:
+        return None  # the page begins with an empty register
+    return of_dot(made.taken(values), made.plan) if made.name.op in ("dot", "accumulate") else None
 
 
 def _of_number(operation: Any, code: int, random: int) -> str | None:
     source: Format = operation.source
-    if binary_format(source) not in SOURCES:
-        return None
     to, rounding, policy = operation.name.parts
+    if not _is_there(source.id, get("format", to).id):
+        return None
     fields = {"from": source.id, "code": f"0x{code:X}", "to": get("format", to).id}
     return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
+
+
+def _is_there(*formats: str) -> bool:
+    """Whether the page has formats: it has what the lists of the spec name, and no member of a series."""
+    return set(formats) <= set(names("format"))
+
+
+def _of_code(operation: Any, code: int) -> str | None:
+    """Return the link of a code: it as a number of binary32, by a policy that keeps infinity and NaN."""
+    fmt, to = operation.fmt, operation.fp32
+    plain = derive.arithmetic_entry(to)
+    if not _is_there(fmt.id):
+        return None
+    policy = next(name for name in names("policy") if _entry(get("policy", name), to) == plain)
+    return link("number", **{"from": fmt.id}, code=f"0x{code:X}", to=to.id, round="rne", policy=policy)
+
+
+def _entry(policy: Policy, fmt: Format) -> Any:
+    try:
+        return derive.policy_entry(policy, fmt)
+    except SpecError:
+        return None
+
+
+def _of_group(operation: Any, codes: Sequence[int], signs: int | None) -> str | None:
+    """Return the link of a group that a transform rotates. Recipes that need nothing else take it then."""
+    turned, source = operation.transform, operation.source
+    if binary_format(source) not in ROTATED or len(codes) != turned.facts.size:
+        return None
+    fitting = [name for name in names("recipe") if _takes_group(get("recipe", name), turned.facts.size)]
+    if not fitting:
+        return None
+    digits = -(-derive.codes(source).bits // 4)
+    fields = {"a": fitting[0], "b": fitting[:2][-1], "from": source.id, "rotate": turned.id}
+    return link("block", **fields, x=" ".join(f"0x{code:0{digits}X}" for code in codes), signs="" if signs is None else f"0x{signs:X}")
+
+
+def _takes_group(recipe: Recipe, size: int) -> bool:
+    program = quantize_program(recipe)
+    height, width = program.block.facts.shape
+    return height == 1 and size % width == 0 and not (recipe.transforms or program.reads("random") or program.reads("tensor_amax"))
+
+
+def _of_place(operation: Any, row: int, index: int) -> str | None:
+    from emu.contracts.layout import ROWS
+
+    order, tile = operation.order, operation.block.facts.shape
+    fields = {"rows": ROWS, "codes": operation.codes, "row": row, "index": index}
+    return link("layout", layout=order.id, **fields, **({"tile": f"{tile[0]}x{tile[1]}"} if order.facts.holds == "scales" else {}))
 
 
 def _of_block(

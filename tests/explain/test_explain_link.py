@@ -52,13 +52,19 @@ CONTRACTS = {
     "dot/hopper_fp8/e4m3xe4m3": True,
     "dot/int12_cut": True,
     "dequantize/mxfp4_torchao_floor/torchao": False,
+    "decode/e2m1": True,
+    "transform/rht16_te": True,
+    "accumulate/systolic_4way": True,
+    "layout/nvfp4/sf128x4": True,
+    "convert/binary8p3se/rne/p3109_sat_finite": False,
+    "decode/binary8p3se": False,
 }
 
 
 @pytest.mark.parametrize("text", CONTRACTS)
 def test_rows_have_links_where_a_room_shows_them(text):
     operation = parse(text)
-    (case,) = operation.draw(0, 1)
+    case = next(iter(operation.suites())).cases(0, 1)[0]
     made = of_values(operation, case.values)
     assert (made is not None) == CONTRACTS[text]
     if operation.name.op == "dot":
@@ -80,6 +86,21 @@ def test_operands_of_a_check_have_links():
     codes = np.full((2, 32), 0x38, np.uint8)
     made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,))
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
+
+
+def test_operands_of_a_check_of_codes_and_groups_have_links():
+    decode, turn = parse("decode/e2m1"), parse("transform/rht16_ufp4", "bf16")
+    assert fields(of_operands(decode, {"codes": np.array([1, 5], np.uint8)}, (1,)))["code"] == "0x5"
+    assert fields(of_operands(decode, {"codes": np.array([7], np.uint8)}))["from"] == "e2m1"
+    x = np.arange(64, dtype=np.uint16).reshape(2, 32)
+    made = fields(of_operands(turn, {"x": x, "signs": np.uint16(0xABCD)}, (1, 17)))
+    assert [int(code, 16) for code in made["x"].split()] == [*range(48, 64)] and (made["signs"], made["from"]) == ("0xABCD", "bf16")
+    assert made["rotate"] == "rht16_ufp4" and of_operands(turn, {"x": x[:, :8], "signs": np.uint16(1)}, (0, 0)) is None
+
+
+def test_a_code_is_a_number_of_binary32_with_its_infinities():
+    made = fields(of_values(parse("decode/e5m2"), (0x7C,)))
+    assert (made["from"], made["code"], made["to"], made["policy"]) == ("e5m2", "0x7C", "fp32", "ieee")
 
 
 def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():

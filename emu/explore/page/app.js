@@ -36,7 +36,7 @@ function olderFacts({name, state, digest, named}) {
 const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
   if (name === "number" && isOwn(state)) return C.ex_random_bits(roundingOf(state.round)) ? `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --random 10 --key 1 --descriptor mine.txt`
-    : `echo a ${state.code.slice(2).toLowerCase().padStart(factsOf(formatOf(state.from)).width / 4, "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
+    : `echo a ${state.code.slice(2).toLowerCase().padStart(Math.ceil(factsOf(formatOf(state.from)).width / 4), "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --source ${state.from} --descriptor mine.txt`;
   if (name === "block") return blockShell(state);
@@ -105,7 +105,7 @@ function changed({name, value, files}) {
   if (now.name === "block") return go(changeOfBlock(state, name, value), `[name=${name}]`);
   if (name === "from") { // the same value, where the other format has it, else its nearest
     const given = decode(formatOf(state.from), parseHex(state.code, width(state.from), "code"));
-    changes.code = hex(codeOfDecimal(valueText(given).replace("infinity", "inf"), value), width(value));
+    changes.code = hex(codeAmong(value, given), width(value));
   }
   return go(changes, `[name=${name}]`);
 }

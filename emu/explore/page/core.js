@@ -96,6 +96,11 @@ function minus(a, b) { const [x, y, e] = meet(a, b); return {n: x - y, e}; }
 function plus(a, b) { const [x, y, e] = meet(a, b); return {n: x + y, e}; }
 function times(a, b) { return {n: a.n * b.n, e: a.e + b.e}; }
 function compare(a, b) { const [x, y] = meet(a, b); return x < y ? -1 : x > y ? 1 : 0; }
+/** Of values, ascending, the code of the one nearest to a number; half way the even code. */
+function nearestIn(grid, number) {
+  const gap = item => { const {n, e} = minus(item.number, number); return {n: n < 0n ? -n : n, e}; };
+  return grid.reduce((best, item) => { const side = compare(gap(item), gap(best)); return side < 0 || (side === 0 && item.code % 2n === 0n) ? item : best; }).code;
+}
 function decimal({n, e}) { // all digits
   const sign = n < 0n ? "-" : "";
   let digits = n < 0n ? -n : n, places = 0;
@@ -142,22 +147,34 @@ function codeOfDecimal(text, id) {
   const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,4}))?$/i.exec(text);
   if (special) {
     const bits = ((1n << BigInt(facts.exp)) - 1n) << BigInt(facts.frac), isNan = special[2].toLowerCase() === "nan";
+    const cls = isNan ? "NaN" : "infinity", sign = !isNan && special[1] === "-" ? 1 : 0;
+    for (let code = 0n; facts.width <= 8 && code < 1n << BigInt(facts.width); code++) {
+      const value = decode(format, code);
+      if (value.cls === cls && (isNan || value.sign === sign)) return code;
+    }
     const code = bits | (isNan ? 1n << BigInt(facts.frac - 1) : 0n) | (special[1] === "-" && !isNan ? 1n << BigInt(facts.width - 1) : 0n);
-    if (decode(format, code).cls !== (isNan ? "NaN" : "infinity")) refuse(`${text}: ${id} has no such value`);
+    if (facts.cls || decode(format, code).cls !== cls) refuse(`${text}: ${id} has no such value`);
     return code;
   }
   if (!match || !(match[2] || match[3])) refuse(`${text}: write a number such as 0.1 or -3e-5, or a code such as 0x3DCC`);
   const [, minus_, whole, part = "", power = "0"] = match, ten = Number(power) - part.length, sign = minus_ === "-" ? 1 : 0;
   let top = BigInt((whole || "") + part), bottom = 1n, exp = 0;
   if (text.length > 400) refuse("a number of more than 400 characters: write fewer");
-  if (top === 0n) return encode(format, sign, 0n);
+  if (facts.cls === 0 && top === 0n) return [encode(format, sign, 0n), 0n].find(code => !(code >> BigInt(facts.width)) && decode(format, code).cls === "zero");
+  if (facts.cls === 0 && sign && !facts.sign) refuse(`${text}: ${id} has no negative values`);
   if (ten >= 0) top *= 10n ** BigInt(ten); else bottom = 10n ** BigInt(-ten);
   const more = 62 - (top.toString(2).length - bottom.toString(2).length);
   if (more >= 0) top <<= BigInt(more); else bottom <<= BigInt(-more);
   exp = -more;
   let significand = top / bottom, lost = top % bottom !== 0n;
   while (significand >> 62n) { lost ||= (significand & 1n) === 1n; significand >>= 1n; exp += 1; }
-  const rounded = round(format, roundingOf("rne"), {sign, exp, significand: lost ? significand | 1n : significand}, 0);
+  if (lost) significand |= 1n;
+  if (facts.cls && gridOf(id).length) { // C has said all of its values
+    const grid = gridOf(id), number = {n: sign ? -significand : significand, e: exp};
+    if (compare(number, grid[0].number) < 0 || compare(number, grid.at(-1).number) > 0) refuse(`${text}: beyond the values of ${id}`);
+    return nearestIn(grid, number);
+  }
+  const rounded = round(format, roundingOf("rne"), {sign, exp, significand}, 0);
   const most = maxMagnitude(format, sign);
   if (rounded.beyond || rounded.magnitude > most) {
     if (facts.cls !== 0 || maxMagnitude(format, sign) + 1n >> BigInt(facts.exp + facts.frac) || decode(format, encode(format, sign, most + 1n)).cls !== "infinity") refuse(`${text}: beyond the largest value of ${id}`);

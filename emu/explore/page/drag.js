@@ -4,6 +4,7 @@ let held = null; // what is dragged: `to` takes a pointer event; the ends of its
 /** The code of a format's value nearest to a place between two numbers, 0 at `low`, 2^16 at `high`. */
 function codeBetween(id, low, high, part) {
   const format = formatOf(id), gap = minus(high, low), number = plus(low, {n: gap.n * BigInt(part), e: gap.e - DRAG_PARTS});
+  if (gridOf(id).length) return nearestIn(gridOf(id), number);
   const sign = number.n < 0n ? 1 : 0, {magnitude, beyond} = round(format, roundingOf("rne"), {sign, exp: number.e, significand: sign ? -number.n : number.n}, 0);
   const most = maxMagnitude(format, sign);
   return encode(format, sign, beyond || magnitude > most ? most : magnitude);

@@ -1,8 +1,9 @@
 // layout.js: where the code of a row and an index lies in memory, which elements a place scales, and the way back. All of it is asked of C.
 const LAYOUT = {layout: "sf128x4", rows: "128", codes: "8", row: "33", index: "5", tile: "1x16", element: "", digits: "0123456789ABCDEF", own: ""};
+const SIDE_MOST = 65536, CELLS_MOST = 8192, ACROSS_MOST = 256, PLACES_MOST = 16384; // of a matrix, a side; what is shown of a larger one: codes, indices of a row, places
 const layoutsHere = () => [...new Set([...own.layouts, ...META.layouts])];
 function whole(text, name, least, most) {
-  if (!/^[0-9]{1,6}$/.test(text) || Number(text) < least || Number(text) > most) refuse(`${name} ${text}: write a number from ${least} to ${most}`);
+  if (!/^[0-9]{1,8}$/.test(text) || Number(text) < least || Number(text) > most) refuse(`${name} ${text}: write a number from ${least} to ${most}`);
   return Number(text);
 }
 function placeOf(layout, row, index, rows, codes) {
@@ -37,8 +38,7 @@ const nibbleOf = ({bit}) => bit ? "high" : "low";
 /** Elements from the first to the last of a scale, in words. */
 const elementsText = ({first, last}) => `${first.join() === last.join() ? "element" : "elements"} ${pairText(first)}${first.join() === last.join() ? "" : ` to ${pairText(last)}`}`;
 function layoutOf_(state) {
-  const rows = whole(state.rows, "rows", 1, 1024), codes = whole(state.codes, "codes", 1, 1024), layout = layoutOf(state.layout);
-  if (rows * codes > 8192) refuse(`${rows} x ${codes}: at most 8192 codes are shown`);
+  const rows = whole(state.rows, "rows", 1, SIDE_MOST), codes = whole(state.codes, "codes", 1, SIDE_MOST), layout = layoutOf(state.layout);
   const sizes = sizesOf(layout, rows, codes), tile = sizes.scales ? pairOf(state.tile, "elements of a scale", "x").map(side => whole(side, "elements of a scale, a side", 1, 256)) : [1, 1];
   const about = {...sizes, state, layout, rows, codes, tile, element: null};
   if (state.element.trim()) {
@@ -93,11 +93,22 @@ function layoutFigure({rows, codes, row, index, layout, at}) {
   }
   return `<svg id="map" viewBox="0 0 ${64 + 40 * across} ${20 + 18 * down}" role="img" aria-label="places of rows ${top} to ${top + down - 1}, indices ${left} to ${left + across - 1}">${cells.join("")}</svg>`;
 }
-/** The places in their order; of codes of 4 bits two to a byte. */
-function memoryText(shown) {
+/** About `most` numbers of 0 .. all - 1 around one of them, from an even one on; all of them where they are as few. */
+function around(chosen, all, most) {
+  const near = Math.min(Math.max(chosen - Math.trunc(most / 2), 0), Math.max(all - most, 0)), first = near - near % 2;
+  return {first, count: Math.min(all - first, most + near % 2)};
+}
+/** The rows and indices that the table of places shows. */
+function windowOf({rows, codes, row, index}) {
+  const across = around(index, codes, codes <= CELLS_MOST && rows * codes <= CELLS_MOST ? codes : ACROSS_MOST), down = around(row, rows, Math.trunc(CELLS_MOST / across.count));
+  return {across, down};
+}
+const partText = ({first, count}, all) => count === all ? "" : `${first} to ${first + count - 1} of ${all}`;
+/** The places in their order, those around the chosen one of many; of codes of 4 bits two to a byte. */
+function memoryText(shown, {first, count}) {
   const one = here => here.padding ? `<span class="small" data-at="${here.at}">${shown.bits === 4 ? nibbleOf(here) : here.at}: padding</span>`
     : `<button class="${here.at === shown.at ? "chosen" : ""}" data-at="${here.at}" data-row="${here.row}" data-index="${here.index}">${shown.bits === 4 ? nibbleOf(here) : here.at}: ${here.row}, ${here.index}</button>`;
-  const all = Array.from({length: Math.min(shown.size, 16384)}, (_, at) => spanOf(shown, at));
+  const all = Array.from({length: count}, (_, i) => spanOf(shown, first + i));
   return shown.bits === 4 ? all.map((here, i) => (here.bit ? "" : `<span class="byte">byte ${here.byte} `) + one(here) + (here.bit || i + 1 === all.length ? "</span>" : "")).join(" ") : all.map(one).join(" ");
 }
 /** What is pointed at, in words. */
@@ -113,7 +124,8 @@ function ordersTable(state, {orders}) {
 }
 function drawLayout(state, page) {
   const shown = layoutOf_(state), {rows, codes, layout} = shown;
-  const row = Array.from({length: rows}, (_, r) => `<tr><th scope="row">${r}</th>${Array.from({length: codes}, (_, i) => {
+  const {down, across} = windowOf(shown), places = around(shown.at, shown.size, PLACES_MOST), parts_ = [["rows", partText(down, rows)], ["indices", partText(across, codes)]].filter(([, text]) => text).map(([name, text]) => `, ${name} ${text}`).join("");
+  const row = Array.from({length: down.count}, (_, j) => down.first + j).map(r => `<tr><th scope="row">${r}</th>${Array.from({length: across.count}, (_, j) => across.first + j).map(i => {
     const at = placeOf(layout, r, i, rows, codes);
     return `<td><button class="${r === shown.row && i === shown.index ? "chosen" : ""}" data-at="${at}" data-row="${r}" data-index="${i}" aria-label="row ${r}, index ${i}: place ${at}">${at}</button></td>`;
   }).join("")}</tr>`);
@@ -123,8 +135,8 @@ function drawLayout(state, page) {
     `${shown.scales || shown.bits !== 4 ? "" : field("digits", "codes of a row, hex digits", state.digits, "text")}</form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p><p id="pointed" class="small">Point at a place or an element, or go from one to the next with the arrow keys: all that belongs to it is marked.</p>` +
     `<div id="places">${shown.scales ? `<h2>Elements, by their columns</h2>${elementsTable(shown)}` : ""}${shown.orders.length ? ordersTable(state, shown) : ""}` +
-    `<h2>The place of each row and index</h2><div class="wide tall" tabindex="0"><table class="dense">${row.join("")}</table></div>` +
-    `<h2>What lies at each ${shown.bits === 4 ? "byte" : "place"}: row, index</h2><div class="memory tall" tabindex="0">${memoryText(shown)}</div>` +
+    `<h2>The place of each row and index${parts_}</h2><div class="wide tall" tabindex="0"><table class="dense">${row.join("")}</table></div>` +
+    `<h2>What lies at each ${shown.bits === 4 ? "byte" : "place"}: row, index${partText(places, shown.size) && `, places ${partText(places, shown.size)}`}</h2><div class="memory tall" tabindex="0">${memoryText(shown, places)}</div>` +
     `<h2>Around the chosen one</h2>${layoutFigure(shown)}</div>${ownForm(state)}`;
   bindOwn(page, state);
   bindPlaces(page.querySelector("#places"), shown);

@@ -2,6 +2,7 @@
 const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", zoom: "10", own: ""};
 const ZOOMS = [2, 3, 5, 10, 20, 40, 80, 256]; // how many values of the format the line shows
 const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
+const sources = () => [...new Set([...own.formats, ...META.formats])]; // of a number: every format there is
 const targets = () => [...new Set([...own.formats, ...META.formats])].filter(id => policiesOf(id).length);
 const roundings = () => [...new Set([...own.roundings, ...META.roundings])];
 const policiesOf = to => [...new Set([...own.policies.filter(([, of]) => of === to), ...META.policies.filter(([, covered]) => covered.includes(to))].map(([id]) => id))];
@@ -66,6 +67,10 @@ function workOut(state) { // what is said of a number, its value and its place o
 function nextCode(state, up) { // the next value up or down, +0 and -0 are one
   const format = formatOf(state.from), code = parseHex(state.code, factsOf(format).width, "code"), value = decode(format, code);
   if (!isFinite_(value)) return state.code;
+  if (gridOf(state.from).length) { // a narrow format: C has said all of its values
+    const above = gridOf(state.from).filter(item => compare(item.number, dyadic(value)) * (up ? 1 : -1) > 0), next = above.at(up ? 0 : -1);
+    return next ? hex(next.code, factsOf(format).width) : state.code;
+  }
   const magnitude = value.cls === "zero" ? 0n : round(format, roundingOf("rz"), value, 0).magnitude;
   let sign = value.sign, next;
   if (magnitude === 0n) { sign = up ? 0 : 1; next = 1n; } else next = Boolean(sign) === up ? magnitude - 1n : magnitude + 1n;
@@ -73,6 +78,10 @@ function nextCode(state, up) { // the next value up or down, +0 and -0 are one
   return hex(encode(format, next === 0n ? 0 : sign, next), factsOf(format).width);
 }
 
+/** The code of a value in a format: its own, or its nearest; where the value is beyond the format, or it has no such thing, of its code 0. */
+function codeAmong(id, value) {
+  try { return codeOfDecimal(valueText(value).replace("infinity", "inf"), id); } catch (error) { if (error instanceof Refusal) return 0n; throw error; }
+}
 const pixels = (number, low, high, width) => { // where a number is drawn; no digit comes from it
   const [x, a] = meet(minus(number, low), minus(high, low));
   return Number(x * 100000n / a) / 100000 * width;
@@ -183,7 +192,7 @@ function drawNumber(state, page) {
   });
   const table = sideBySide(state), own = table.policies.indexOf(state.policy), mine = (table.rows.find(([id]) => id === state.round) || [0, []])[1][own];
   const body = table.rows.map(([id, cells]) => `<tr><th scope="row">${id}</th>${cells.map(cell => `<td class="${cell === mine ? "" : "other"}">${cell}</td>`).join("")}</tr>`);
-  show(page, `<form class="fields">${choose("from", "from", SOURCES, state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
+  show(page, `<form class="fields">${choose("from", "from", sources(), state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
     `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work, state)}` +

@@ -76,9 +76,10 @@ function startOf(section, object, more = {}) {
 const startOfFormat = ({to, policy}) => startOf("formats", objectCalled("formats", to), {policies: [[`policy ${policy} mine`, ...objectCalled("policies", policy, to).lines.slice(1)]]});
 function changeOfNumber(state) {
   const to = own.formats.find(id => policiesOf(id).length) || (targets().includes(state.to) ? state.to : NUMBER.to), round_ = roundings().includes(state.round) ? state.round : NUMBER.round;
-  return {to, round: round_, policy: policiesOf(to).includes(state.policy) ? state.policy : policiesOf(to)[0]};
+  const given = sources().includes(state.from) ? {} : {from: NUMBER.from, code: NUMBER.code}; // it was of the descriptor that is gone
+  return {...given, to, round: round_, policy: policiesOf(to).includes(state.policy) ? state.policy : policiesOf(to)[0]};
 }
-const isOwn = ({to, round: round_, policy}) => own.formats.includes(to) || own.roundings.includes(round_) || own.policies.some(([id, of]) => id === policy && of === to);
+const isOwn = ({from, to, round: round_, policy}) => own.formats.includes(from) || own.formats.includes(to) || own.roundings.includes(round_) || own.policies.some(([id, of]) => id === policy && of === to);
 
 const OWN_ROOMS = {
   number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), isUsed: isOwn, missing: () => ""},

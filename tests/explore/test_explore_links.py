@@ -1,0 +1,196 @@
+"""Links of rows of decode, transform, accumulate and layout: each opens its row, and the page says what the reference model says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.explorer import answers, planted, texts
+
+from emu.contracts import parse
+from emu.contracts.decode import KINDS
+from emu.contracts.layout import ROWS
+from emu.contracts.transform.contract import TransformContract
+from emu.engines.exact.layout import place as layout_place
+from emu.explain.link import of_values
+from emu.spec import get, names
+from emu.spec.contract import fits
+from emu.spec.derive import OPEN, codes
+from emu.vectors.suites.plan import find
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+CLASSES = {"zero": "zero", "subnormal": "subnormal", "normal": "normal", "infinity": "inf", "NaN": "nan", "open": "open"}
+WIDE = (0, 1, 0x7FFF, 0x3FF, 0x400, 0x7C00, 0x7F80, 0x7FC1, 0xFC00)  # of 16 bits; in 32 they stand at the top
+
+
+def decoded(page: str, folder: Path, formats: tuple[str, ...]) -> list[tuple]:
+    """Codes whose value, class or binary32 code on the page is not that of the reference model."""
+    rows, out = [], []
+    for name in formats:
+        contract, bits = parse(f"decode/{name}"), codes(get("format", name)).bits
+        stored = contract.layout.inputs[0].lane_bits
+        rows += [(contract, code) for code in (range(1 << stored) if bits <= 8 else (at << (bits - 16) for at in WIDE))]
+    said = texts(page, [str(of_values(contract, (code,))) + "&formats=" for contract, code in rows], folder)
+    for (contract, code), here in zip(rows, said, strict=True):
+        (bits,), (kind,) = contract.exact((code,))
+        wanted, result = "open" if kind == OPEN else KINDS[kind], "open" if bits == OPEN else f"0x{bits:08X}"
+        if CLASSES.get(here.get("cls")) != wanted or not (here["result"] == result or (wanted == "nan" and here["value"] == "NaN")):
+            out.append((str(contract.name), code, here, wanted, result))
+    return out
+
+
+def test_a_code_is_decoded(page, tmp_path):
+    narrow = tuple(name for name in names("format") if codes(get("format", name)).bits <= 32)
+    assert decoded(page, tmp_path, narrow) == [] and {"e2m1", "e8m0", "nf4", "int8", "fp16"} < {*narrow}
+
+
+def first_rows(contract, most: int) -> list[tuple]:
+    """Inputs of at most so many rows of the first suite of a contract, spread over it."""
+    cases = next(iter(contract.suites())).cases(0, 1 << 20)
+    return [case.values for case in cases[:: -(-len(cases) // most)]]
+
+
+def rotated(page: str, folder: Path, most: int = 12) -> list[tuple]:
+    """Groups that the page rotates to other codes than the reference model; or of which it says no link, or nothing."""
+    rows = [(contract, values) for name in names("transform") for source in TransformContract.formats
+            for contract in [parse(f"transform/{name}", source)] for values in first_rows(contract, most)]  # fmt: skip
+    said, out = texts(page, [str(of_values(*row)) for row in rows], folder), []
+    for (contract, values), here in zip(rows, said, strict=True):
+        wanted, result = contract.exact(values)[0], get("format", contract.facts.result)
+        got = [int(code, 16) for code in here.get("taken", {}).get("codes", [])]
+        one, other = ([-1 if code in codes(result).nan else code for code in row] for row in (got, wanted))  # any NaN is one
+        if one != other:
+            out.append((str(contract.name), values, here.get("refused", got), wanted))
+    return out if len(rows) > 100 else [("few rows", len(rows))]
+
+
+def test_a_group_is_rotated(page, tmp_path):
+    assert rotated(page, tmp_path) == []
+
+
+CHAINS = [find(file.stem).operation for file in sorted((VECTORS / "accumulate").glob("*__smoke.tv"))]
+
+
+def chained(page: str, folder: Path, most: int = 16) -> list[tuple]:
+    """Instructions of a chain that the page answers otherwise than the reference model."""
+    rows = [(contract, values) for contract in CHAINS for values in first_rows(contract, most)]
+    places = [of_values(*row) for row in rows]
+    shown = [(*row, place) for row, place in zip(rows, places, strict=True) if place is not None]
+    said, out = texts(page, [place for *_, place in shown], folder), []
+    for (contract, values, _), here in zip(shown, said, strict=True):
+        result = contract.computed(values)
+        wanted = "open" if result is None else f"0x{result.code:X}"
+        run = here["runs"][0] if "runs" in here else here
+        if (run["d"] if result is None else int(run["d"], 16)) != ("open" if result is None else result.code):
+            out.append((str(contract.name), values, run["d"], wanted))
+    return out if {contract for contract, *_ in shown} == {*CHAINS} else [("no link",)]
+
+
+def test_an_instruction_of_a_chain_is_answered(page, tmp_path):
+    assert chained(page, tmp_path) == []
+
+
+def test_an_instruction_behind_a_full_register_has_no_link():
+    contract = next(found for found in CHAINS if "acc_in" in [column.name for column in found.layout.inputs])
+    rows = first_rows(contract, 64)
+    assert {values[-1] == 0 for values in rows} == {True, False}
+    assert all((of_values(contract, values) is None) == (values[-1] != 0) for values in rows)
+
+
+def laid(page: str, folder: Path) -> list[tuple]:
+    """Codes of a tensor that the page puts elsewhere than the reference model, or whose scale has other elements than the block."""
+    out, rows = [], []
+    for name in names("layout"):
+        order = get("layout", name)
+        blocks = [block for block in names("block") if fits(get("block", block), order)]
+        rows += [
+            (contract, values)
+            for contract in [parse(f"layout/{block}/{name}") for block in blocks[::9]]
+            for values in first_rows(contract, 6)
+        ]
+    said = texts(page, [str(of_values(*row)) for row in rows], folder)
+    for (contract, values), here in zip(rows, said, strict=True):
+        if (here.get("at"), here.get("row"), here.get("index"), here.get("rows")) != (contract.exact(values)[0][0], *values, ROWS):
+            out.append((str(contract.name), values, here))
+        elif contract.order.facts.holds == "scales" and here["tile"] != [*contract.block.facts.shape]:
+            out.append((str(contract.name), values, here["tile"]))
+    return out if len({contract.order.id for contract, _ in rows}) > 9 else [("few rows", len(rows))]
+
+
+def test_a_code_is_laid(page, tmp_path):
+    assert laid(page, tmp_path) == []
+
+
+FAULTS = {
+    "a code one further": (decoded, ("e2m1", "e8m0"), "value = decode(source, code);", "value = decode(source, code ^ 1n);"),
+    "the class of another": (decoded, ("e2m1",), "cls: value.cls, result:", 'cls: "normal", result:'),
+    "not rotated": (rotated, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
+    "its own signs": (rotated, (), "const mask = signs === null ? 0 :", "const mask = true ? 0 :"),
+    "C left out": (chained, (), 'state.c.trim() ? codesOf(state.c, machine.c, "c") :', "false ? 0 :"),
+    "a place one further": (laid, (), "  const at = placeOf(layout, row, index", "  const at = 1 + placeOf(layout, row, index"),
+    "scales of single elements": (laid, (), "sizes.scales ? pairOf(state.tile", "false ? pairOf(state.tile"),
+}
+
+
+@pytest.mark.cases(3, 0)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_noticed(page, tmp_path, fault):
+    look, formats, before, after = FAULTS[fault]
+    found = look(planted(page, before, after), tmp_path, *([formats] if formats else []))
+    assert found and found[0][0] not in ("few rows", "no link")
+
+
+TYPED = """
+const at = selector => document.querySelector(selector), out = [];
+const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
+const key = name => at("[name=code]").dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
+const say = () => out.push([at("[name=code]").value, at("[name=typed]").value, at("#fault").textContent]);
+for (const [from, ...all] of ASKED) {
+  change("[name=from]", from);
+  say();
+  for (const text of all) { if (/^Arrow/.test(text)) key(text); else change("[name=typed]", text); say(); }
+}
+return out;
+"""
+ASKED = {
+    "e2m1": "0x4 2; 2.5 0x4 2; ArrowUp 0x5 3; -0 0x8 -0; ArrowDown 0x9 -0.5; 9 0x9 beyond",
+    "e8m0": "0x00 -; 3 0x80 2; ArrowUp 0x81 4; nan 0xFF NaN; 0 0xFF beyond; inf 0xFF such",
+    "int8": "0x00 0; -2.5 0xFE -2; ArrowDown 0xFD -3; 127.9 0xFD beyond; -128 0x80 -128; ArrowDown 0x80 -128",
+    "ue4m3": "0x00 0; 448 0x7E 448; ArrowUp 0x7E 448; nan 0x7F NaN; -1 0x7F negative",
+    "fp64": "0x7FF8000000000000 NaN; 0.1 0x3FB999999999999A -; ArrowUp 0x3FB999999999999B -",
+}  # what is typed or pressed, the code then, the value or a word of the fault; first what the change of the format gives
+
+
+def test_numbers_of_every_format_are_typed_and_stepped(page, tmp_path):
+    rows = {name: [line.split() for line in text.split("; ")] for name, text in ASKED.items()}
+    script = TYPED.replace("ASKED", json.dumps([[name, *(row[0] for row in steps[1:])] for name, steps in rows.items()]))
+    said = answers(page, script, tmp_path, "number?code=0x40000000")
+    for (code, typed, fault), (want, value) in zip(said, [row[-2:] for steps in rows.values() for row in steps], strict=True):
+        assert code == want and (value in ("-", typed) or value in fault.split()), (code, typed, fault, want, value)
+
+
+WINDOW = """
+const texts = [...document.querySelectorAll("#places h2")].map(item => item.textContent);
+const chosen = document.querySelector("td .chosen"), cells = document.querySelectorAll("#places .tall td").length;
+const last = [...document.querySelectorAll(".memory button")].at(-1).dataset.at;
+return [texts, chosen.dataset.at, cells, document.querySelector(".memory .chosen").dataset.at, last];
+"""
+
+
+@pytest.mark.cases(2, 2)
+@pytest.mark.parametrize(("row", "index"), [(0, 0), (4095, 4095), (4095, 2000), (33, 1)])
+def test_of_a_large_matrix_what_is_around_the_chosen_code_is_shown(page, tmp_path, row, index):
+    place = f"layout?layout=low_nibble_first&rows=4096&codes=4096&row={row}&index={index}"
+    said, at = answers(page, WINDOW, tmp_path, place), layout_place(row, index, 4096, 4096, get("layout", "low_nibble_first"))
+    titles, chosen, cells, there, last = said
+    assert (int(chosen), int(there)) == (at, at) and 8000 < cells <= 8500 and int(last) <= 4096 * 4096 - 1
+    down, across = (re.search(f"{word} (\\d+) to (\\d+) of 4096", titles[1]).groups() for word in ("rows", "indices"))
+    assert int(down[0]) <= row <= int(down[1]) and int(across[0]) <= index <= int(across[1]) and "places" in titles[2]
+
+
+def test_a_link_of_a_double_shows_its_result(page, tmp_path):
+    """Conversions of binary64 and to it."""
+    rows = [(parse("convert/e2m1/rne/nvidia", "fp64"), (code,)) for code in (0x4004000000000000, 0xBFF7FFFFFFFFFFFF, 0x7FF0000000000000, 1)]
+    rows += [(parse("convert/fp64/rne/ieee", "bf16"), (code,)) for code in (0x4049, 0xFF80, 0x1)]
+    said = texts(page, [str(of_values(*row)) for row in rows], tmp_path)
+    assert [int(here["result"], 16) for here in said] == [contract.exact(values)[0][0] for contract, values in rows]
