@@ -7,13 +7,13 @@ same line. jobs: threads, each on a part of the operands (parts.py); the bits do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays.values import Codes
-from emu.base.errors import EmuError, OpenError, OperandError
+from emu.base.errors import OpenError, OperandError
 from emu.engines import operands, parts
 from emu.engines.parts import Found
 from emu.engines.table import choose
@@ -176,93 +176,41 @@ def run_quantize(
     jobs: int = 1,
 ) -> tuple[Codes, dict[str, Codes]]:
     """Quantize a matrix of codes with an engine. Raises: as the engines."""
-    chosen = choose("quantize", engine, recipe, source)
-    random = operands.check_quantize(recipe, codes, source, tensor_amax, random)
+    chosen, program, random = begin_quantize(recipe, codes, source, engine, tensor_amax, random)
     given: dict[str, Any] = {"tensor_amax": tensor_amax, "signs": signs}
-    program = quantize_program(recipe)
     if jobs > 1 and is_binary32(program.arithmetic):
-        shared = _shared(program, codes, source, given, jobs)
+        shared = shared_operands(program, codes, source, given, jobs)
         shape = codes.shape if recipe.facts.tail == "zero_pad_drop" else padded_size(recipe, *codes.shape)
         out = _room_like(codes, shape, get("format", program.block.element_formats[0]))
 
         def work(own: Codes, drawn: Codes | None, place: Codes) -> tuple[Codes, dict[str, Codes]]:
             there = {"out": place} if chosen == "native" else {}
-            return _quantize(chosen, recipe, own, source, random=drawn, **shared, **there)
+            return quantize_by(chosen, recipe, own, source, random=drawn, **shared, **there)
 
         found = parts.quantized(work, program, codes, random, out, jobs)
         if found is not None:
             return found
-    return _quantize(chosen, recipe, codes, source, random=random, **given)
+    return quantize_by(chosen, recipe, codes, source, random=random, **given)
 
 
-def _shared(program: Program, codes: Codes, source: Format, given: dict[str, Any], jobs: int = 1) -> dict[str, Any]:
+def begin_quantize(
+    recipe: Recipe, codes: Codes, source: Format, engine: str, tensor_amax: int | None, random: Codes | None
+) -> tuple[str, Program, Codes | None]:
+    """Return the engine, the program and the random words of a matrix to quantize, its operands checked. Raises: as run_quantize."""
+    chosen = choose("quantize", engine, recipe, source)
+    random = operands.check_quantize(recipe, codes, source, tensor_amax, random)
+    return chosen, quantize_program(recipe), random
+
+
+def shared_operands(program: Program, codes: Codes, source: Format, given: dict[str, Any], jobs: int = 1) -> dict[str, Any]:
     """Return operands with what the whole tensor shares: its maximum, where the program reads one and none is given."""
     if given["tensor_amax"] is not None or not program.reads("tensor_amax"):
         return given
     return given | {"tensor_amax": run_amax(codes, source, jobs)}
 
 
-class Piece(NamedTuple):
-    """A part of a matrix to quantize, for a process that knows the same spec. recipe, source: ids.   given: operands of the part."""
-
-    recipe: str
-    source: str
-    engine: str
-    codes: Codes
-    given: dict[str, Any]
-
-
-PIECE: Final = 1 << 20  # elements of a piece, about
-
-
-def pieces_of(
-    recipe: Recipe,
-    codes: Codes,
-    source: Format,
-    *,
-    engine: str,
-    tensor_amax: int | None = None,
-    random: Codes | None = None,
-    signs: int | None = None,
-) -> tuple[int, list[Piece]]:
-    """Return the axis along which a matrix is cut, and its pieces; no piece where it is too large for one and cannot be cut.
-
-    Raises: as run_quantize, of what it checks first.
-    """
-    chosen = choose("quantize", engine, recipe, source)
-    random = operands.check_quantize(recipe, codes, source, tensor_amax, random)
-    program = quantize_program(recipe)
-    cut = None
-    if is_binary32(program.arithmetic):
-        cut = parts.quantize_cut(program, codes, random, max(1, codes.size // (parts.EACH * PIECE)))
-    if cut is None and codes.size > parts.EACH * PIECE:
-        return 0, []
-    axis, found = cut or (0, [slice(0, codes.shape[0])])
-    given: dict[str, Any] = {"tensor_amax": tensor_amax, "signs": signs}
-    if cut is not None:
-        given = _shared(program, codes, source, given)
-    drawn = [parts.random_of(program, codes, random, axis, part) for part in found]
-    own = [parts.at(codes, axis, part) for part in found]
-    return axis, [Piece(recipe.id, source.id, chosen, *both) for both in zip(own, ({**given, "random": one} for one in drawn), strict=True)]
-
-
-def quantize_piece(piece: Piece) -> Found | None:
-    """Quantize a piece, or return None where it is refused: the whole says why, and where."""
-    try:
-        return _quantize(piece.engine, get("recipe", piece.recipe), piece.codes, get("format", piece.source), **piece.given)
-    except EmuError:
-        return None
-
-
-def join_pieces(recipe: Recipe, axis: int, found: Sequence[Found]) -> Found:
-    """Return codes and levels of a matrix from those of its pieces, in order."""
-    if len(found) == 1:
-        return found[0]
-    levels = parts.joined(quantize_program(recipe), [one[1] for one in found], axis)
-    return np.concatenate([one[0] for one in found], axis), levels
-
-
-def _quantize(chosen: str, recipe: Recipe, codes: Codes, source: Format, **given: Any) -> tuple[Codes, dict[str, Codes]]:
+def quantize_by(chosen: str, recipe: Recipe, codes: Codes, source: Format, **given: Any) -> Found:
+    """Quantize a matrix, or a part of one, with a chosen engine; its operands are checked. given: random, tensor_amax, signs."""
     if chosen == "native":
         from emu.engines.native.block import quantize as quantize_kernel
 

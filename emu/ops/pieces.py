@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from emu.base.errors import EmuError
 from emu.engines.parts import Found
-from emu.engines.run import Piece, join_pieces, pieces_of, quantize_piece
+from emu.engines.pieces import Piece, join_pieces, pieces_of, quantize_piece
 from emu.ops.functions import QuantizeTask
 from emu.ops.quantized import Quantized
 from emu.spec.carried import InOrder

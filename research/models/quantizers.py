@@ -14,7 +14,6 @@ ROTATION: Final = "rht16_ufp4"
 SIZE: Final = 16
 SIGN_SETS: Final = 8
 SEED: Final = 2606
-TREATMENTS: Final = ("none", "signs", "shuffle", "regain")
 
 
 def sign_mask(number: int) -> int:

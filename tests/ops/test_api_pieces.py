@@ -11,7 +11,7 @@ import emu
 from emu.base.errors import EmuError
 from emu.base.philox import words
 from emu.base.workers import in_order_by_threads
-from emu.engines import parts, run
+from emu.engines import parts, pieces
 from emu.ops.functions import quantize_task
 from emu.ops.pieces import quantize_in_pieces
 from emu.spec import get
@@ -25,7 +25,7 @@ RECIPES = names("recipe")
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Pieces of a few elements; how many each array was cut to."""
     seen: list[int] = []
-    whole = run.pieces_of
+    whole = pieces.pieces_of
 
     def noted(*given: Any, **operands: Any) -> Any:
         found = whole(*given, **operands)
@@ -33,7 +33,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return found
 
     monkeypatch.setattr(parts, "LEAST", 8)
-    monkeypatch.setattr(run, "PIECE", 256)
+    monkeypatch.setattr(pieces, "PIECE", 256)
     monkeypatch.setattr("emu.ops.pieces.pieces_of", noted)
     return seen
 
