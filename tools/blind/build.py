@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -38,8 +38,11 @@ def folder_of(file: str) -> str:
 class Library:
     """An extension in a copy of a clone, every object of it kept."""
 
-    def __init__(self, place: Path, objects: Path, folder: str) -> None:
-        """place: the copy.   objects: a new folder.   folder: of EXTENSIONS. Raises: ToolError (no compiler), EngineError (it refuses)."""
+    def __init__(self, place: Path, objects: Path, folder: str, texts: Mapping[str, bytes] | None = None, unit: Path | None = None) -> None:
+        """place: the copy.   objects: a new folder.   folder: of EXTENSIONS.   texts: of files, other than theirs.   unit: one more source.
+
+        Raises: ToolError (no compiler), EngineError (it refuses).
+        """
         script, module = EXTENSIONS[folder]
         self.place, self.objects, self.module = place, objects, place / module
         self.compiler = [*["ccache"] * bool(shutil.which("ccache")), *str(sysconfig.get_config_var("CC") or "cc").split()]
@@ -47,9 +50,16 @@ class Library:
         plan = self._run([sys.executable, "-P", "-c", _PLAN, script, str(objects)]).splitlines()[-1]
         sources, folders, arguments = json.loads(plan)
         self.arguments = ["-DNDEBUG", "-fPIC", *arguments, *(f"-I{name}" for name in [*folders, sysconfig.get_path("include")])]
-        self.units = {name: objects / f"{number}.o" for number, name in enumerate(sources)}
-        for name, kept in self.units.items():
-            self._compile(name, kept)
+        self.units = {name: objects / f"{number}.o" for number, name in enumerate([*sources, *[str(unit)] * bool(unit)])}
+        right = {file: (place / file).read_bytes() for file in texts or ()}
+        for file in right:
+            (place / file).write_bytes((texts or {})[file])
+        try:
+            for name, kept in self.units.items():
+                self._compile(name, kept)
+        finally:
+            for file, text in right.items():
+                (place / file).write_bytes(text)
         self.put({})
 
     def changed(self, file: str, text: bytes) -> dict[str, Path]:
