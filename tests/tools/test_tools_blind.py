@@ -20,12 +20,15 @@ from tools.blind import __main__ as command
 from tools.blind import judge
 from tools.blind.__main__ import DEFAULT, RECORD, counts, main
 from tools.blind.draw import Mutant
-from tools.blind.judge import Bench, Clone, Task, Verdict, bench, state_of
+from tools.blind.judge import Bench, Clone, Task, Verdict, bench, new_place, state_of
+from tools.blind.reach import Block, Reached, marked_c, marked_python, recorded
 
 DOUBLE = "def double(x: int | None) -> int:\n    return 0 if x is None else x + x\n"
 FILE = "emu/engines/exact/double.py"
+NEAR = "tests/double/test_double_near.py"
 TESTS = {
-    "tests/double/test_double_near.py": "from emu.engines.exact.double import double\ndef test_three():\n    assert double(3) == 6\n",
+    ".gitignore": "out/\n__pycache__/\n",
+    NEAR: "from emu.engines.exact.double import double\ndef test_three():\n    assert double(3) == 6\n",
     "tests/double/conftest.py": "",
     FILE: DOUBLE,
 }
@@ -45,8 +48,8 @@ def clone(tmp_path: Path) -> Path:
 
 def judged(clone: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> tuple[Bench, Verdict]:
     monkeypatch.setattr(judge, "changed_source", lambda source, operator, occurrence: text)
-    bench = Bench(clone, clone.parent / "copy", 3, 100)
-    return bench, bench.judged(Mutant(FILE, 2, "X", 0, "", "", ""))
+    bench = Bench(clone, clone.parent / "copy")
+    return bench, bench.judged(Mutant(FILE, 2, "X", 0, "", "", ""), [(f"{NEAR}::test_three", 0.1)])
 
 
 @pytest.mark.exhaustive  # pytest in a process of its own
@@ -55,6 +58,136 @@ def test_the_first_failing_test_kills_and_the_copy_is_right_again(clone, monkeyp
     assert verdict == Verdict("killed", "tests/double/test_double_near.py::test_three", 1)
     assert (bench.place / FILE).read_text(encoding="utf-8") == (clone / FILE).read_text(encoding="utf-8") == DOUBLE
     assert bench.sound == {verdict.killer}
+
+
+MARKED = '''"""Text."""
+from __future__ import annotations
+def f(x):
+    """Text."""
+    if x < 0:
+        return 0
+    elif x == 1:
+        pass
+    for _ in range(x - 1):
+        x = (lambda: x + 1)()
+    else:
+        x += 0
+    try:
+        return 6 // x
+    except ZeroDivisionError:
+        return 7
+class C:
+    y = 8
+    def g(self):
+        return [8 for _ in (1,)]
+'''
+REACHED = {"f(-1)": {4, 6}, "f(1)": {4, 7, 8, 12, 14}, "f(2)": {4, 7, 10, 12, 14}, "f(0)": {4, 7, 12, 14, 16}, "C().g()": {20}, "C": set()}
+
+
+def test_marks_of_python_say_which_blocks_were_reached(monkeypatch):
+    """The lines of each block that is entered, nothing else; the program stays what it was."""
+    blocks: list[Block] = []
+    code = compile(marked_python(MARKED, "f.py", blocks), "f.py", "exec", dont_inherit=True)
+    monkeypatch.setattr("builtins.__emu_reached__", bytearray(len(blocks)), raising=False)
+    names, right = {}, {}
+    exec(code, names)
+    exec(MARKED, right)
+    assert names["f"].__doc__ == "Text." and names["__doc__"] == "Text." and [block.first for block in blocks if block.is_part] == [10]
+    for call, lines in REACHED.items():
+        hits = bytearray(len(blocks))
+        monkeypatch.setattr("builtins.__emu_reached__", hits)
+        found = eval(call, names)
+        assert call == "C" or found == eval(call, right)
+        assert {block.first for block, hit in zip(blocks, hits, strict=True) if hit} == lines, call
+
+
+def test_marks_of_c_are_in_every_function():
+    pytest.importorskip("tree_sitter_c", reason="pip install -c constraints.txt tree-sitter tree-sitter-c")
+    blocks: list[Block] = []
+    text = marked_c(C + b"static int g(void)\n{\n    return 1;\n}\n", "f.c", blocks).decode()
+    assert sorted(blocks) == [Block("f.c", 2, 7, False), Block("f.c", 8, 11, False)]
+    numbers = {block.first: number for number, block in enumerate(blocks)}
+    assert f"int32_t a) {{ emu_reached[{numbers[2]}] = 1; \n" in text and f"{{ emu_reached[{numbers[8]}] = 1; \n    return 1" in text
+    assert text.count("emu_reached[") == 2
+
+
+def test_the_innermost_block_chooses_the_tests_the_fastest_first(tmp_path):
+    blocks = [Block("f.py", 1, 9, False), Block("f.py", 3, 5, False), Block("f.py", 4, 4, True), Block("g.py", 1, 9, False)]
+    tests = {
+        "tests/a.py::outer": (1, 0b1),
+        "tests/a.py::inner": (3, 0b11),
+        "tests/b.py::part": (5, 0b111),
+        "tests/b.py::quick": (2, 0b1011),
+    }
+    (tmp_path / "blocks.json").write_text(json.dumps(blocks), encoding="utf-8")
+    lines = [json.dumps({"test": name, "seconds": seconds, "reached": f"{bits:x}"}) for name, (seconds, bits) in tests.items()]
+    (tmp_path / "1.jsonl").write_text("\n".join(lines[:2]) + "\n", encoding="utf-8")
+    (tmp_path / "2.jsonl").write_text("\n".join([*lines[2:], lines[0][:20]]), encoding="utf-8")  # it was stopped there
+    reached = Reached(tmp_path)
+    assert reached.tests_of("f.py", 1) == ["tests/a.py::outer", "tests/b.py::quick", "tests/a.py::inner", "tests/b.py::part"]
+    assert reached.tests_of("f.py", 3) == ["tests/b.py::quick", "tests/a.py::inner", "tests/b.py::part"]
+    assert reached.tests_of("f.py", 4) == ["tests/b.py::part", "tests/b.py::quick", "tests/a.py::inner"]
+    assert reached.tests_of("f.py", 10) == [] and reached.tests_of("g.py", 9) == ["tests/b.py::quick"]
+    assert reached.of_files(["tests/b.py", "tests/a.py"]) == [
+        "tests/b.py::quick",
+        "tests/b.py::part",
+        "tests/a.py::outer",
+        "tests/a.py::inner",
+    ]
+    order = reached.tests_of("f.py", 1)
+    assert reached.within(order, 3, 3) == (("tests/a.py::outer", 1), ("tests/b.py::quick", 2))
+    assert reached.within(order, 1, 9) == reached.within(order, 9, 0.5) == (("tests/a.py::outer", 1),)
+
+
+SEEN = """import os, subprocess, sys, threading
+import pytest
+from emu.engines.exact.double import double, first, second, third, fourth
+@pytest.fixture(scope="module")
+def made():
+    return first()
+def test_one(made):
+    pass
+def test_two(made):
+    thread = threading.Thread(target=second)
+    thread.start()
+    thread.join()
+def test_three():
+    subprocess.run([sys.executable, "-c", "from emu.engines.exact.double import third; third()"], check=True)
+    if not os.fork():
+        fourth()
+        os._exit(0)
+    os.wait()
+def test_fails():
+    first()
+    assert 0
+"""
+
+
+@pytest.mark.exhaustive  # pytest in a process of its own
+def test_what_a_test_reaches_is_seen_in_threads_forks_programs_and_fixtures(clone, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    names = ("first", "second", "third", "fourth")
+    (clone / FILE).write_text(DOUBLE + "".join(f"def {name}():\n    return 1\n" for name in names), encoding="utf-8")
+    (clone / NEAR).write_text(SEEN, encoding="utf-8")
+    reached = recorded(clone, clone / "out" / "folder", ["emu/engines/exact"], 1, False)
+    found = [[test.partition("::test_")[2] for test in reached.tests_of(FILE, line)] for line in (4, 6, 8, 10)]
+    assert [sorted(each) for each in found] == [["one", "two"], ["two"], ["three"], ["three"]]
+    assert not reached.tests_of(FILE, 2) and not list((clone / "out" / "folder").glob("hits.*"))
+    (clone / NEAR).unlink()
+    assert recorded(clone, clone / "out" / "folder", ["emu/engines/exact"], 1, False).tests == reached.tests  # from the folder
+
+
+def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for number in (ended.pid, os.getpid()):
+        (tmp_path / f"emu-blind-{number}-x" / "inner").mkdir(parents=True)
+    (tmp_path / "emu-blind-other").mkdir()
+    place = new_place()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left - {f"emu-blind-{ended.pid}-x"} == {f"emu-blind-{os.getpid()}-x", "emu-blind-other", place.name}
+    assert not Path("/proc/self").exists() or f"emu-blind-{ended.pid}-x" not in left
 
 
 @pytest.mark.exhaustive  # pytest in a process of its own
@@ -69,24 +202,20 @@ def test_what_cannot_be_imported_is_killed_by_the_import(clone, monkeypatch):
 
 @pytest.mark.exhaustive  # pytest in a process of its own
 def test_what_does_not_end_is_open(clone, monkeypatch):
-    bench = Bench(clone, clone.parent / "copy", 3, 0.01)
-    monkeypatch.setattr(judge, "changed_source", lambda *_: DOUBLE)
-    assert bench.judged(Mutant(FILE, 2, "X", 0, "", "", "")) == Verdict("open", "", 1)
+    monkeypatch.setattr(judge, "_START", -0.5)
+    assert judged(clone, monkeypatch, DOUBLE)[1] == Verdict("open", "", 1)
 
 
 @pytest.mark.exhaustive  # pytest in a process of its own
 def test_a_test_that_fails_without_a_change_judges_nothing(clone, monkeypatch):
-    (clone / "tests/double/test_double_near.py").write_text(
-        "import emu.engines.exact.double\ndef test_it():\n    assert 0\n", encoding="utf-8"
-    )
+    (clone / NEAR).write_text("import emu.engines.exact.double\ndef test_three():\n    assert 0\n", encoding="utf-8")
     with pytest.raises(EngineError, match="fails on the right source too"):
         judged(clone, monkeypatch, DOUBLE + "\n")
 
 
 def test_a_source_without_a_test_is_an_error(clone, monkeypatch):
-    (clone / "tests/double/test_double_near.py").unlink()
     with pytest.raises(EngineError, match="no test is known"):
-        judged(clone, monkeypatch, DOUBLE)
+        Bench(clone, clone.parent / "copy").judged(Mutant(FILE, 2, "X", 0, "", "", ""), [])
 
 
 def test_places_are_drawn_by_the_seed_and_never_in_annotations(clone):
@@ -162,19 +291,19 @@ def test_f():
 @pytest.mark.exhaustive  # a compiler, and pytest in a process of its own
 def test_a_mutant_of_c_is_in_the_extension_alone(clone, monkeypatch):
     text = "int f(int x) { return x + x; }\n"
-    files = {"c_ref/src/f.c": text, "c_ref/build.py": SCRIPT, "emu/engines/c_ref/x.py": "", "tests/double/test_double_near.py": C_TEST}
+    files = {"c_ref/src/f.c": text, "c_ref/build.py": SCRIPT, "emu/engines/c_ref/x.py": "", NEAR: C_TEST}
     for name, content in files.items():
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         (clone / name).write_text(content, encoding="utf-8")
-    bench = Bench(clone, clone.parent / "copy", 3, 100)
+    bench = Bench(clone, clone.parent / "copy")
+    name = f"{NEAR}::test_f"
 
     def outcome(changed: str) -> Verdict:
         monkeypatch.setattr(judge, "changed_source", lambda *_: changed)
-        verdict = bench.judged(Mutant("c_ref/src/f.c", 1, "c/x", 0, "", "", ""))
+        verdict = bench.judged(Mutant("c_ref/src/f.c", 1, "c/x", 0, "", "", ""), [(name, 0.1)])
         assert (bench.place / "c_ref/src/f.c").read_text(encoding="utf-8") == text
         return verdict
 
-    name = "tests/double/test_double_near.py::test_f"
     assert outcome(text.replace("+", "*")) == Verdict("killed", name, 1)
     assert outcome(text.replace("x + x", "x + 3")) == Verdict("survived", "", 1)
     assert outcome(text.replace("x + x", "2 * x - 0")).outcome == "equivalent"
@@ -299,20 +428,20 @@ def test_a_bench_is_made_in_an_equal_clone_alone(clone, tmp_path, monkeypatch):
     state = state_of(clone, "made.json")
     (clone / "made.json").write_text("1", encoding="utf-8")
     assert state_of(clone, "made.json") == state != state_of(clone, "")
-    monkeypatch.setattr(judge, "Bench", lambda root, *_: root)
+    monkeypatch.setattr(judge, "Bench", lambda root, _: root)
     monkeypatch.chdir(tmp_path)
     try:
-        assert bench(Clone(str(clone), "made.json", state), 1, 1.0, 0) == clone
+        assert bench(Clone(str(clone), "made.json", state), 1) == clone
         with pytest.raises(FileError, match="start it in an equal clone"):
-            bench(Clone(str(tmp_path / "gone"), "made.json", state), 2, 1.0, 0)
+            bench(Clone(str(tmp_path / "gone"), "made.json", state), 2)
         monkeypatch.chdir(clone)
-        assert bench(Clone(str(tmp_path / "gone"), "made.json", state), 3, 1.0, 0) == clone
+        assert bench(Clone(str(tmp_path / "gone"), "made.json", state), 3) == clone
         (clone / FILE).write_text("0\n", encoding="utf-8")
         with pytest.raises(FileError, match="start it in an equal clone"):
-            bench(Clone(str(clone), "made.json", state), 4, 1.0, 0)
+            bench(Clone(str(clone), "made.json", state), 4)
     finally:
         bench.cache_clear()
-    assert pickle.loads(pickle.dumps(Task(Clone("a", "b", "c"), 1, 2.0, Mutant(FILE, 1, "X", 0, "", "", "")))).mutant.file == FILE
+    assert pickle.loads(pickle.dumps(Task(Clone("a", "b", "c"), (), Mutant(FILE, 1, "X", 0, "", "", "")))).mutant.file == FILE
 
 
 def test_the_record_keeps_its_counts_and_says_what_changed(checkout, tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Draws mutants and runs each before the tests that reach it: `python -m tools.blind --count 60 --seed 1 --out FILE.json`.
 
+Which those are is recorded in one run of the default tests, once for a state of the clone, under out/blind/.
+
 A run that was stopped goes on when the same command is given again; no result depends on where mutants are judged.
 Exit codes: 0 no survivor, 1 survivors (named), 2 misuse, 5 something is missing: a library, a scheduler that answers.
 `--check`: what of the record is of sources that are others now; exit code 1 where any is.
@@ -23,6 +25,8 @@ from emu.base.workers import done_by_processes
 from emu.files.record import Record, opens
 from tools.blind.draw import ROOMS, Mutant, drawn
 from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Clone, Task, judged, state_of
+from tools.blind.reach import recorded
+from tools.quick.choose import python_sources, ranked
 
 DEFAULT: Final = Path("docs", "evidence", "blind_mutation.json")
 OUTCOMES: Final = (KILLED, SURVIVED, OPEN, EQUAL)
@@ -61,9 +65,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=60, help="How many mutants. Default: 60.")
     parser.add_argument("--seed", type=int, default=1, help="Which ones; a release takes a new one. Default: 1.")
     parser.add_argument("--room", metavar="DIR", action="append", help=f"Draw from this folder; repeatable. Default: {' '.join(ROOMS)}.")
-    parser.add_argument("--tests", type=int, default=12, help="The most test files for a mutant, the nearest first. Default: 12.")
-    parser.add_argument("--seconds", type=float, default=600, help="The most time for a mutant. Default: 600.")
-    parser.add_argument("--jobs", "-j", type=int, default=1, help="Mutants at a time, on this machine. Default: 1.")
+    parser.add_argument("--tests", type=int, default=200, help="The most tests for a mutant, the fastest first. Default: 200.")
+    parser.add_argument("--seconds", type=float, default=60, help="The most time of its tests, as recorded. Default: 60.")
+    parser.add_argument("--exhaustive", action="store_true", help="Record the exhaustive tests too, once for these sources: hours.")
+    parser.add_argument("--jobs", "-j", type=int, default=1, help="Mutants, or recorded tests, at a time, on this machine. Default: 1.")
     parser.add_argument("--cluster", metavar="ADDRESS", help="local:N, or a scheduler whose workers were started in equal clones.")
     parser.add_argument("--out", "-o", metavar="FILE", type=Path, default=DEFAULT, help=f"The record. Default: {DEFAULT}.")
     parser.add_argument("--check", action="store_true", help="Only say what of the record is of other sources.")
@@ -120,7 +125,7 @@ def _run(given: argparse.Namespace) -> int:
     print(f"{len(mutants)} mutants, {len(done)} judged before", flush=True)
     left = [mutant for mutant in mutants if mutant.name not in done]
     clone = _clone(given)
-    tasks = [Task(clone, given.tests, given.seconds, mutant) for mutant in left]
+    tasks = [Task(clone, tests, mutant) for mutant, tests in zip(left, _tests(given, clone, rooms, left), strict=True)]
     found = done_by_cluster(judged, tasks, given.cluster) if given.cluster else done_by_processes(judged, tasks, given.jobs)
     with closing(found):
         for index, verdict in found:
@@ -134,6 +139,21 @@ def _run(given: argparse.Namespace) -> int:
         print(f"{each['outcome']}: {each['file']}:{each['line']} {each['operator']}\n  - {each['before']}\n  + {each['after']}")
     print(", ".join(f"{number} {outcome}" for outcome, number in counts(entries).items()))
     return int(bool(alive))
+
+
+def _tests(given: argparse.Namespace, clone: Clone, rooms: Sequence[str], mutants: Sequence[Mutant]) -> list[tuple[tuple[str, float], ...]]:
+    """Return the tests of each mutant with their seconds: those that reach it; where there are none, those of the nearest files."""
+    if not mutants:
+        return []
+    root = Path(clone.root)
+    name = hashlib.sha256("\n".join([clone.state, *rooms]).encode()).hexdigest()[:16]
+    reached = recorded(root, root / "out" / "blind" / name, rooms, given.jobs, given.exhaustive)
+    sources, found = python_sources(root), []
+    for mutant in mutants:
+        tests = reached.tests_of(mutant.file, mutant.line)
+        tests = tests or reached.of_files([test for _, test in ranked([mutant.file], sources)[0]])
+        found.append(reached.within(tests, given.tests, given.seconds))
+    return found
 
 
 def _clone(given: argparse.Namespace) -> Clone:

@@ -1,10 +1,9 @@
-"""One mutant before the tests: a copy of the clone, the nearest test files, the first failure. Not here: which mutants there are (draw.py).
+"""One mutant before its tests: a copy of the clone, the first failure. Not here: which mutants there are (draw.py), which tests (reach.py).
 
 The copy holds every file that git knows and the compiled extensions; of a mutant of C it gets the extension, and its sources stay right.
-Tests that build C of their own cannot see such a mutant and are left out. A mutant is `killed` by the first test that fails; the same
-test must pass on the right source, else it judges nothing and the run stops. `survived`: all chosen files passed. `open`: the time was
-over first. A mutant of C is `equivalent` where the compiler makes the same objects of it; else that is said by hand in the record, with
-the reason as its note: no input tells the change from the right source.
+A mutant is `killed` by the first test that fails; the same test must pass on the right source, else it judges nothing and the run stops.
+`survived`: all of its tests passed. `open`: they took ten times their time. A mutant of C is `equivalent` where the compiler makes the
+same objects of it; else that is said by hand in the record, with the reason as its note: no input tells the change from the right source.
 """
 
 from __future__ import annotations
@@ -29,27 +28,28 @@ from emu.base.errors import EngineError, FileError
 from tools.blind.build import Library, folder_of
 from tools.blind.draw import Mutant, changed_source
 from tools.processes import output_of
-from tools.quick.choose import python_sources, ranked
 from tools.release.tree import digest, files_of, snapshot
 
 KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
-_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/.*?)(?: - .*)?$", re.MULTILINE)
 _CRASHED: Final = re.compile(r'^  File "\S*/(?P<test>tests/\S+/test_\w+\.py)", line \d+ in (?P<name>test_\w+)$', re.MULTILINE)
 _EXTENSIONS: Final = ("emu/engines/c_ref/*.so", "emu/engines/native/*.so")
-_SOURCES_ALONE: Final = ("tests/frame/", "tests/mutation/", "tests/tools/", "tests/docs/")
-_BUILDS: Final = re.compile(r"\b(?:built|verilated|c_reference|gcc|NamedBench)\b")
+_START: Final = 60  # seconds of a run of pytest beside those of its tests
+_SLOWER: Final = 10  # than the recorded run may a test be
+_FIRST: Final = (20, 5.0)  # tests of the first run and their seconds: most mutants end there
+NO_SUCH_TEST: Final = 4  # pytest's exit code: a change of what tests are made of has removed it
 SAME_OBJECTS: Final = "the compiler makes the same objects of it"
 
 
 class Verdict(NamedTuple):
     """How one mutant ended.
 
-    killer: the first test that failed ("": none; "import": none could begin).   files: how many were chosen.   note: why it is equivalent.
+    killer: the first test that failed ("": none; "import": none could begin).   tests: how many it had.   note: why it is equivalent.
     """
 
     outcome: str
     killer: str
-    files: int
+    tests: int
     note: str = ""
 
 
@@ -62,11 +62,10 @@ class Clone(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A mutant to judge: the outcome is a function of this alone. tests, seconds: as Bench."""
+    """A mutant to judge: the outcome is a function of this alone. tests: each with its seconds, in their order."""
 
     clone: Clone
-    tests: int
-    seconds: float
+    tests: tuple[tuple[str, float], ...]
     mutant: Mutant
 
 
@@ -81,56 +80,53 @@ def state_of(root: Path, record: str) -> str:
 def judged(task: Task) -> Verdict:
     """Judge a mutant in a clone of this machine: the command's, else the one in which this worker was started. Raises: as Bench, bench."""
     with _one_at_a_time:
-        return bench(task.clone, task.tests, task.seconds, os.getpid()).judged(task.mutant)
+        return bench(task.clone, os.getpid()).judged(task.mutant, task.tests)
 
 
 @bounded(1)
-def bench(clone: Clone, tests: int, seconds: float, process: int) -> Bench:
+def bench(clone: Clone, process: int) -> Bench:
     """Return the bench of a process, this one: a forked one may not share it. It goes when the process ends.
 
     Raises: FileError (no clone here has the command's state).
     """
     for root in (Path(clone.root), Path.cwd()):
         if (root / ".git").exists() and state_of(root, clone.record) == clone.state:
-            place = tempfile.mkdtemp(prefix="emu-blind-")
-            Finalize(None, shutil.rmtree, (place, True), exitpriority=0)
-            return Bench(root, Path(place), tests, seconds)
+            return Bench(root, new_place())
     raise FileError(f"cluster: {Path.cwd()} of a worker has other files, packages or Python than {clone.root}: start it in an equal clone")
 
 
+def new_place() -> Path:
+    """Return a new folder that goes when the process ends; those of processes that were killed go now."""
+    for old in Path(tempfile.gettempdir()).glob(f"{_PLACE}*"):
+        process = old.name.removeprefix(_PLACE).partition("-")[0]
+        if process.isdecimal() and not Path("/proc", process).exists() and Path("/proc/self").exists():
+            shutil.rmtree(old, ignore_errors=True)
+    place = tempfile.mkdtemp(prefix=f"{_PLACE}{os.getpid()}-")
+    Finalize(None, shutil.rmtree, (place, True), exitpriority=0)
+    return Path(place)
+
+
+_PLACE: Final = "emu-blind-"
 _one_at_a_time: Final = Lock()
 
 
 class Bench:
     """A copy of a clone in which one file at a time is changed."""
 
-    def __init__(self, root: Path, place: Path, tests: int, seconds: float) -> None:
-        """root: the clone.   place: a new folder.   tests: the most test files for a mutant.   seconds: the most for a mutant."""
-        self.root, self.place, self.tests, self.seconds = root.resolve(), place.resolve(), tests, seconds
+    def __init__(self, root: Path, place: Path) -> None:
+        """root: the clone.   place: a new folder."""
+        self.root, self.place = root.resolve(), place.resolve()
         compiled = [path.relative_to(self.root).as_posix() for pattern in _EXTENSIONS for path in self.root.glob(pattern)]
         for name in [*files_of(self.root), *compiled]:
             (self.place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.root / name, self.place / name)
-        self.sources = python_sources(self.place)
         self.sound: set[str] = set()
-        self.near: dict[str, list[str]] = {}
         self.libraries: dict[str, Library] = {}
 
-    def chosen(self, file: str) -> list[str]:
-        """Return the test files that reach a source, nearest first."""
-        if file not in self.near:
-            tests = [test for _, test in ranked([file], self.sources)[0]]
-            self.near[file] = [test for test in tests if not file.endswith(".c") or self._loads(test)]
-        return self.near[file][: self.tests]
-
-    def _loads(self, test: str) -> bool:
-        """Whether a test file may look at the compiled extensions, not only at texts or at C that it builds itself."""
-        return not test.startswith(_SOURCES_ALONE) and not _BUILDS.search(self.sources[test])
-
-    def judged(self, mutant: Mutant) -> Verdict:
-        """Run the tests of a mutant. Raises: EngineError (no test reaches it, or its killer fails on the right source too)."""
-        path, files = self.place / mutant.file, self.chosen(mutant.file)
-        if not files:
+    def judged(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> Verdict:
+        """Run the tests of a mutant. Raises: EngineError (no test is known for it, or its killer fails on the right source too)."""
+        path = self.place / mutant.file
+        if not tests:
             raise EngineError(f"{mutant.file}: no test is known for it")
         source = path.read_text(encoding="utf-8")
         text = changed_source(source, mutant.operator, mutant.occurrence)
@@ -147,17 +143,34 @@ class Bench:
             path.write_text(text, encoding="utf-8")
             restore = partial(path.write_text, source, encoding="utf-8")
         try:
-            code, said = self.pytest(files)
+            code, said = self._first_failure(tests)
         finally:
             restore()
         if code == 0:
-            return Verdict(SURVIVED, "", len(files))
+            return Verdict(SURVIVED, "", len(tests))
         if code is None:
-            return Verdict(OPEN, "", len(files))
+            return Verdict(OPEN, "", len(tests))
         found, crashed = _FAILED.search(said), _CRASHED.search(said)
-        killer = found["test"] if found else f"{crashed['test']}::{crashed['name']}" if crashed else "import"
-        self._check(files[0] if killer == "import" else killer)
-        return Verdict(KILLED, killer, len(files))
+        failed = found["test"] if found else f"{crashed['test']}::{crashed['name']}" if crashed else tests[0][0]
+        self._check(failed if "::" in failed else next(test for test, _ in tests if test.startswith(failed)))
+        killer = failed.partition("[")[0] if (found or crashed) and "::" in failed else "import"
+        return Verdict(KILLED, killer, len(tests))
+
+    def _first_failure(self, tests: Sequence[tuple[str, float]]) -> tuple[int | None, str]:
+        """Run tests, the first of them by themselves; return as pytest."""
+        count, left = 0, _FIRST[1]
+        while count < min(len(tests), _FIRST[0]) and (left > 0 or not count):
+            left -= tests[count][1]
+            count += 1
+        code: int | None = 0
+        said = ""
+        for part in (tests[:count], tests[count:]):
+            if part and code == 0:
+                names, seconds = [test for test, _ in part], _START + _SLOWER * sum(each for _, each in part)
+                code, said = self.pytest(names, seconds)
+                if code == NO_SUCH_TEST:
+                    code, said = self.pytest([*dict.fromkeys(name.partition("[")[0] for name in names)], seconds)
+        return code, said
 
     def _library(self, file: str) -> Library:
         folder = folder_of(file)
@@ -167,14 +180,14 @@ class Bench:
 
     def _check(self, test: str) -> None:
         if test not in self.sound:
-            code, said = self.pytest([test])
+            code, said = self.pytest([test], _START * _SLOWER)
             if code:
                 raise EngineError(f"{test} fails on the right source too, it can judge no mutant: {said.strip()[-300:]}")
             self.sound.add(test)
 
-    def pytest(self, tests: Sequence[str]) -> tuple[int | None, str]:
+    def pytest(self, tests: Sequence[str], seconds: float) -> tuple[int | None, str]:
         """Run tests in the copy up to the first failure; return pytest's exit code (None: the time was over) and what it printed."""
-        command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", "-m", ""]
         path = os.pathsep.join([str(self.place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
         environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
-        return output_of(command, self.place, self.seconds, environment)
+        return output_of([*command, *tests], self.place, seconds, environment)

@@ -1,4 +1,4 @@
-"""In every process of a recorded run of the tests, as its `sitecustomize`: sources of the rooms are loaded with their marks.
+"""In every process of a recorded run of the tests, begun by its `sitecustomize`: sources of the rooms are loaded with their marks.
 
 A mark sets one byte of a file that all processes of one test map: threads, forks and programs that tests start are seen alike. This file
 is copied away and imports nothing of the clone. Not here: which marks there are (reach.py), whose a byte is (recorder.py).
@@ -44,9 +44,4 @@ def load_marked() -> None:
                     return marshal.load(file)  # type: ignore[no-any-return]
         return right(self, fullname)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
-
-
-if FOLDER in os.environ and __name__ == "sitecustomize":
-    begin()
-    load_marked()
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]

@@ -18,10 +18,12 @@ from typing import Any, Final, NamedTuple
 
 from emu.base.errors import FileError
 from tools.blind import marks
-from tools.blind.build import EXTENSIONS, Library, folder_of
+from tools.blind.build import EXTENSIONS, Library
+from tools.blind.judge import Bench, new_place
 from tools.blind.recorder import done
 from tools.processes import output_of
 
+_LONGEST: Final = 6 * 3600.0  # seconds
 POINTER: Final = "emu_reached"
 _DECLARED: Final = f'extern __attribute__((visibility("hidden"))) unsigned char *{POINTER};'
 _UNIT: Final = """#include <fcntl.h>
@@ -72,7 +74,7 @@ class _Marked(ast.NodeTransformer):
         node.body = call
         return node
 
-    def _mark(self, first: Any, last: Any) -> ast.stmt:
+    def _mark(self, first: Any, last: Any) -> Any:
         return _placed(ast.parse(f"{marks.NAME}[{self._number(first, last, False)}] = 1").body[0], first)
 
     def _number(self, first: Any, last: Any, is_part: bool) -> int:
@@ -142,28 +144,62 @@ class Reached:
         own = [test for test in self.tests if test.partition("::")[0] in rank]
         return sorted(own, key=lambda test: (rank[test.partition("::")[0]], self.tests[test][0], test))
 
-    def within(self, tests: Sequence[str], count: int, seconds: float) -> list[str]:
-        """Return the first tests that stay within both; one at least."""
-        found, left = [], seconds
+    def within(self, tests: Sequence[str], count: int, seconds: float) -> tuple[tuple[str, float], ...]:
+        """Return the first tests that stay within both, each with its seconds; one at least."""
+        found: list[tuple[str, float]] = []
+        left = seconds
         for test in tests:
             left -= self.tests[test][0]
             if found and (left < 0 or len(found) == count):
                 break
-            found.append(test)
-        return found
+            found.append((test, self.tests[test][0]))
+        return tuple(found)
 
 
-def recorded(place: Path, folder: Path, files: Sequence[str], words: Sequence[str], jobs: int, seconds: float) -> Reached:
-    """Run the tests of a copy of a clone and record what they reach; what is recorded in the folder already stays.
+def recorded(root: Path, folder: Path, rooms: Sequence[str], jobs: int, exhaustive: bool) -> Reached:
+    """Run the tests of a clone, in a copy with marks, and record what they reach; what the folder has already is not run again.
 
-    place: the copy, which gets marks.   files: the sources that get them.   words: for pytest, which tests.
+    rooms: the folders whose sources get marks, and those of the compiled extensions.   jobs: tests at a time.
     Raises: FileError (no test passes there).
     """
+    complete = folder / ("exhaustive" if exhaustive else "default")
+    if complete.exists() or (folder / "exhaustive").exists():
+        return Reached(folder)
+    print("recording which tests reach what", flush=True)
+    place = Bench(root, new_place()).place
     (folder / "code").mkdir(parents=True, exist_ok=True)
-    (folder / "site").mkdir(exist_ok=True)
+    package = folder / "site" / "emu_blind"
+    package.mkdir(parents=True, exist_ok=True)
+    for name in ("__init__.py", "marks.py", "recorder.py"):
+        copy(Path(__file__).parent / name, package / name)
+    (folder / "site" / "sitecustomize.py").write_text("from emu_blind import marks\nmarks.begin()\nmarks.load_marked()\n", encoding="utf-8")
+    (folder / "root").write_text(str(place), encoding="utf-8")
+    _mark(place, folder, sorted({file for room in (*rooms, *EXTENSIONS) for file in _sources(place, room)}))
+    path = os.pathsep.join([str(place), str(folder / "site"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", marks.FOLDER: str(folder)}
+    words = ["-q", "-p", "no:cacheprovider", "-p", "emu_blind.recorder", *["-n", str(jobs)] * (jobs > 1)]
+    command = [sys.executable, "-P", "-m", "pytest", *words, *["-m", "not mutants"] * exhaustive]
+    code, said = output_of(command, place, _LONGEST, environment)
+    for hits in folder.glob("hits.*"):
+        hits.unlink()
+    (folder / "said.txt").write_text(said, encoding="utf-8")
+    found = Reached(folder)
+    if not found.tests:
+        raise FileError(f"no test could be recorded ({code}): {said.strip()[-300:]}")
+    if code is not None:
+        complete.touch()
+    return found
+
+
+def _sources(place: Path, room: str) -> Iterator[str]:
+    return (path.relative_to(place).as_posix() for suffix in (".py", ".c") for path in (place / room).rglob(f"*{suffix}"))
+
+
+def _mark(place: Path, folder: Path, files: Sequence[str]) -> None:
+    """Put marks into the extensions of the copy, and write the code of Python with marks into the folder."""
     blocks: list[Block] = []
     texts: dict[str, bytes] = {}
-    for file in sorted(files):
+    for file in files:
         source = (place / file).read_bytes()
         if file.endswith(".c"):
             texts[file] = marked_c(source, file, blocks)
@@ -171,24 +207,10 @@ def recorded(place: Path, folder: Path, files: Sequence[str], words: Sequence[st
             code = compile(marked_python(source.decode(), file, blocks), str(place / file), "exec", dont_inherit=True)
             (folder / "code" / file.replace("/", "%")).write_bytes(marshal.dumps(code))
     (folder / "none").write_bytes(bytes(len(blocks)))
-    (folder / "root").write_text(str(place), encoding="utf-8")
     (folder / "blocks.json").write_text(json.dumps(blocks), encoding="utf-8")
-    copy(Path(marks.__file__), folder / "site" / "sitecustomize.py")
+    unit = folder / "unit.c"
+    unit.write_text(_UNIT.replace("SIZE", str(len(blocks))).replace("HITS", marks.HITS), encoding="utf-8")
     for number, extension in enumerate(EXTENSIONS):
-        own = {file: text for file, text in texts.items() if folder_of(file) == extension}
+        own = {file: text for file, text in texts.items() if file.startswith(extension)}
         if own:
-            unit = folder / f"unit{number}.c"
-            unit.write_text(_UNIT.replace("SIZE", str(len(blocks))).replace("HITS", marks.HITS), encoding="utf-8")
             Library(place, place / "out" / "marked" / str(number), extension, own, unit)
-    path = os.pathsep.join([str(place), str(folder / "site"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
-    environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", marks.FOLDER: str(folder)}
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.blind.recorder", *words]
-    command += ["-n", str(jobs)] if jobs > 1 else []
-    code, said = output_of(command, place, seconds, environment)
-    for hits in folder.glob("hits.*"):
-        hits.unlink()
-    (folder / "said.txt").write_text(said, encoding="utf-8")
-    found = Reached(folder)
-    if not found.tests:
-        raise FileError(f"no test could be recorded ({code}): {said.strip()[-300:]}")
-    return found
