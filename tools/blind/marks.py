@@ -10,8 +10,10 @@ import builtins
 import marshal
 import mmap
 import os
-from importlib.machinery import SourceFileLoader
-from types import CodeType
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
 
 FOLDER, HITS = "EMU_BLIND_FOLDER", "EMU_BLIND_HITS"  # where code with marks lies; the file of the bytes
 NAME = "__emu_reached__"
@@ -29,19 +31,38 @@ def begin() -> None:
     os.close(handle)
 
 
+class Marked(SourceFileLoader):
+    """Loads the code with marks of a file that has it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code with marks."""
+        with open(Finder.code_of(self.path), "rb") as file:
+            return marshal.load(file)  # type: ignore[no-any-return]
+
+
+class Finder(PathFinder):
+    """Finds what has code with marks. root: of the clone."""
+
+    folder = root = ""
+
+    @classmethod
+    def code_of(cls, path: str) -> str:
+        """Return where the code with marks of a file lies, if there is any."""
+        return os.path.join(cls.folder, "code", path.removeprefix(cls.root + os.sep).replace(os.sep, "%"))
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the place of a module that has code with marks; None for every other."""
+        spec = super().find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or not os.path.exists(cls.code_of(spec.origin)):
+            return None
+        spec.loader = Marked(fullname, spec.origin)
+        return spec
+
+
 def load_marked() -> None:
-    """Make Python's loader take code with marks where there is any."""
-    codes, right = os.path.join(os.environ[FOLDER], "code"), SourceFileLoader.get_code
-    with open(os.path.join(os.environ[FOLDER], "root"), encoding="utf-8") as file:
-        root = file.read() + os.sep
-
-    def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
-        path = self.get_filename(fullname)
-        if path.startswith(root):
-            marked = os.path.join(codes, path[len(root) :].replace(os.sep, "%"))
-            if os.path.exists(marked):
-                with open(marked, "rb") as file:
-                    return marshal.load(file)  # type: ignore[no-any-return]
-        return right(self, fullname)
-
-    SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
+    """Make Python take code with marks where there is any, before it looks elsewhere: pytest has a loader of its own."""
+    Finder.folder = os.environ[FOLDER]
+    with open(os.path.join(Finder.folder, "root"), encoding="utf-8") as file:
+        Finder.root = file.read()
+    sys.meta_path[:] = [Finder, *(each for each in sys.meta_path if each is not Finder)]

@@ -22,6 +22,8 @@ from . import marks  # this file is copied away with that one
 
 _FIXTURES: dict[int, tuple[int, float]] = {}  # of a fixture: what it reached, and how long that took
 _passed: dict[str, bool] = {}
+if marks.FOLDER in os.environ:
+    marks.load_marked()  # before the loader of pytest
 
 
 def done(folder: Path) -> dict[str, tuple[float, int]]:
