@@ -12,9 +12,10 @@ from emu.check.matmul.epilogue import fma, programs, to_result
 from emu.check.matmul.files import digest_of
 from emu.check.matmul.groups import Groups, grouped, picked, scale_starts, spread, tiled
 from emu.check.matmul.locate import unequal
-from emu.check.matmul.numbers import Exact, bit_length, exact_of, trailing_zeros
+from emu.check.matmul.numbers import Exact, bit_length, exact_of, in_units, product, trailing_zeros
 from emu.check.matmul.pair import pair_of
-from emu.check.matmul.sets import Limits, Operands, _operands, check_operand_class, palette, prove, singles, windows
+from emu.check.matmul.sets import Limits, Operands, _nonzero, _operands, check_operand_class, palette, prove, singles, windows
+from emu.engines.exact.decode import decode_code
 from emu.spec import get
 
 PAIR = pair_of("matmul/nvfp4/nvfp4/fp32")
@@ -235,3 +236,33 @@ def test_widths_below_what_a_single_product_needs_are_not_named():
     assert single.right == 8 and single.fits(8, Limits(8)) and not single.fits(7, Limits(7))
     single.add(question, np.array([[True]]))
     assert not single.fits(8, Limits(8)) and not single.fits(9, Limits(9))
+
+
+@pytest.mark.parametrize("bits", [25, 26, 27, 30])
+def test_products_of_integers_are_exact_where_binary64_holds_them_and_beyond(bits):
+    """Two products of odd integers: their sum needs 2 * bits + 2 bits, on both sides of 53; refused from 62 bits on."""
+    most = (1 << bits) + 1
+    a, b = np.array([[most, most], [1, -most]]), np.array([[most, most - 2]])
+    assert product(a, b).tolist() == [[most * most + most * (most - 2)], [most - most * (most - 2)]]
+    with pytest.raises(OperandError, match="62 bits"):
+        product(np.array([[1 << 30, 1]]), np.array([[1 << 31, 1]]))
+    assert product(np.array([[1 << 30]]), np.array([[(1 << 32) - 1]])).tolist() == [[(1 << 62) - (1 << 30)]]
+    assert product(np.zeros((2, 0), np.int64), np.zeros((3, 0), np.int64)).tolist() == [[0] * 3] * 2
+
+
+def test_a_row_of_units_may_span_31_bits_and_no_more():
+    def row(*terms):
+        n, e = np.array([terms], np.int64).transpose(2, 0, 1)
+        return Exact(n, e, e)
+
+    assert [item.tolist() for item in in_units(row((1, 30), (0, -90), (-3, 0)))] == [[[1 << 30, 0, -3]], [0]]
+    assert [item.tolist() for item in in_units(row((0, 7), (0, 9)))] == [[[0, 0]], [0]]
+    with pytest.raises(OperandError, match="spans too many"):
+        in_units(row((1, 31), (-3, 0)))
+
+
+@pytest.mark.parametrize(("name", "single"), [("e2m1", [2, 4, 6, 10, 12, 14]), ("e1m2", [4, 12]), ("int4", [8])])
+def test_single_codes_are_powers_of_two_normal_where_the_format_has_such(name, single):
+    fmt, codes = get("format", name), np.arange(16, dtype=np.uint8)
+    assert _nonzero(codes, fmt, "single").tolist() == single
+    assert _nonzero(codes, fmt, "every").tolist() == [code for code in range(16) if decode_code(code, fmt).signed]

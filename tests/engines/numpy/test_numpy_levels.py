@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -17,7 +18,7 @@ from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.exact.levels import Number, shifted
 from emu.engines.numpy import levels as in_numpy
 from emu.engines.numpy.convert import code_dtype
-from emu.engines.numpy.levels_parts import distill, to_grid
+from emu.engines.numpy.levels_parts import distill, product, to_grid
 from emu.spec import derive
 from emu.spec.levels import level_plans_of
 from emu.spec.models import Datapath
@@ -128,3 +129,22 @@ def test_cuts_of_several_parts() -> None:
             number = Number(int((high + low) * (1 << 100)), 0, 100, True)
             wanted = shifted(number, 0, rounding, words[i] if rounding.random_bits else None)
             assert sum(Fraction(float(part[i])) for part in found) == wanted, (name, high, low, words[i])
+
+
+def test_a_product_of_parts_is_exact_and_its_parts_do_not_overlap() -> None:
+    """One part and several, exact in one product of binary64 and not: the last part is the whole, rounded to nearest."""
+    one = 1 + 2.0**-52
+    for parts, factor in (
+        ([3.0], 5.0),
+        ([one], one),
+        ([2.0**-60, one], 3.0),
+        ([3 * 2.0**-57, one], one),
+        ([2.0**-120, 2.0**-56 + 2.0**-90, one], one),
+    ):
+        found = product([np.array([part, -part]) for part in parts], np.array([factor, factor]))
+        exact = sum((Fraction(part) for part in parts), Fraction(0)) * Fraction(factor)
+        for place, sign in ((0, 1), (1, -1)):
+            terms = [Fraction(part[place]) for part in found]
+            assert sum(terms, Fraction(0)) == sign * exact and float(terms[-1]) == float(sign * exact)
+            held = [term for term in terms if term]
+            assert all(abs(small) < Fraction(large.numerator & -large.numerator, large.denominator) for small, large in pairwise(held))
