@@ -376,7 +376,7 @@ def workers(clone, checkout, monkeypatch) -> Iterator[Workers]:
 def run(clone: Path, name: str, *words: str) -> tuple[int, bytes]:
     """Judge the mutants of the small clone, here or elsewhere; return the exit code and the record."""
     out = clone.parent / name
-    code = main(["--root", str(clone), "--room", "emu/engines/exact", "--count", "3", "--seed", "5", "--out", str(out), *words])
+    code = main(["--root", str(clone), "--room", "emu/engines/exact", "--count", "2", "--seed", "5", "--out", str(out), *words])
     return code, out.read_bytes() if out.exists() else b""
 
 
@@ -386,8 +386,8 @@ def test_the_record_is_the_same_wherever_mutants_are_judged(workers, monkeypatch
     clone = workers.clone
     one = run(clone, "one.json")
     outcomes = [each["outcome"] for each in json.loads(one[1])["mutants"]]
-    assert one[0] == 1 and len(outcomes) == 3 and set(outcomes) == {"killed", "survived"}
-    assert run(clone, "two.json", "--jobs", "2") == run(clone, "local.json", "--cluster", "local:2") == one
+    assert one[0] == 1 and sorted(outcomes) == ["killed", "survived"]
+    assert run(clone, "two.json", "--jobs", "2") == one
     write, calls = command._write, []
 
     def disturbed(*given):
@@ -398,10 +398,10 @@ def test_the_record_is_the_same_wherever_mutants_are_judged(workers, monkeypatch
         calls.append(given)
 
     monkeypatch.setattr(command, "_write", disturbed)
-    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 3
+    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 2
     capsys.readouterr()
-    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 3
-    assert "3 mutants, 3 judged before" in capsys.readouterr().out
+    assert run(clone, "many.json", "--cluster", workers.address) == one and len(calls) == 2
+    assert "2 mutants, 2 judged before" in capsys.readouterr().out
     (clone / "tests/double/conftest.py").write_text("other = 1\n", encoding="utf-8")  # the worker keeps its bench of the clone as it was
     monkeypatch.setattr(command, "state_of", lambda *_: "0" * 64)
     assert run(clone, "no.json", "--cluster", workers.address) == (2, b"")

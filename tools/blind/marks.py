@@ -7,12 +7,14 @@ is copied away and imports nothing of the clone. Not here: which marks there are
 from __future__ import annotations
 
 import builtins
+import json
 import marshal
 import mmap
 import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
 from types import CodeType, ModuleType
 
 FOLDER, HITS = "EMU_BLIND_FOLDER", "EMU_BLIND_HITS"  # where code with marks lies; the file of the bytes
@@ -66,3 +68,14 @@ def load_marked() -> None:
     with open(os.path.join(Finder.folder, "root"), encoding="utf-8") as file:
         Finder.root = file.read()
     sys.meta_path[:] = [Finder, *(each for each in sys.meta_path if each is not Finder)]
+
+
+def done(folder: Path) -> dict[str, tuple[float, int]]:
+    """Return test -> seconds and what it reached, bit N for mark N, of all that is recorded in a folder."""
+    found = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.endswith("}"):  # else the run was stopped there
+                entry = json.loads(line)
+                found[entry["test"]] = (entry["seconds"], int(entry["reached"], 16))
+    return found

@@ -20,7 +20,6 @@ from emu.base.errors import FileError
 from tools.blind import marks
 from tools.blind.build import EXTENSIONS, Library
 from tools.blind.judge import Bench, new_place
-from tools.blind.recorder import done
 from tools.processes import output_of
 
 _LONGEST: Final = 6 * 3600.0  # seconds
@@ -124,7 +123,7 @@ class Reached:
     def __init__(self, folder: Path) -> None:
         """folder: as recorded made it."""
         self.blocks = [Block(*each) for each in json.loads((folder / "blocks.json").read_text(encoding="utf-8"))]
-        self.tests = done(folder)
+        self.tests = marks.done(folder)
 
     def tests_of(self, file: str, line: int) -> list[str]:
         """Return the tests that reach a line, the fastest first; those that reach a part of the line before those of the rest of it.

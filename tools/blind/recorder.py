@@ -26,17 +26,6 @@ if marks.FOLDER in os.environ:
     marks.load_marked()  # before the loader of pytest
 
 
-def done(folder: Path) -> dict[str, tuple[float, int]]:
-    """Return test -> seconds and what it reached, bit N for mark N, of all that is recorded in a folder."""
-    found = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.endswith("}"):  # else the run was stopped there
-                entry = json.loads(line)
-                found[entry["test"]] = (entry["seconds"], int(entry["reached"], 16))
-    return found
-
-
 def _folder() -> Path:
     return Path(os.environ[marks.FOLDER])
 
@@ -60,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is recorded already."""
-    known = done(_folder())
+    known = marks.done(_folder())
     gone = [item for item in items if item.nodeid in known]
     config.hook.pytest_deselected(items=gone)
     items[:] = [item for item in items if item.nodeid not in known]
