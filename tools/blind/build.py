@@ -50,6 +50,7 @@ class Library:
         plan = self._run([sys.executable, "-P", "-c", _PLAN, script, str(objects)]).splitlines()[-1]
         sources, folders, arguments = json.loads(plan)
         self.arguments = ["-DNDEBUG", "-fPIC", *arguments, *(f"-I{name}" for name in [*folders, sysconfig.get_path("include")])]
+        self.arguments += ["-O1"] * bool(unit)  # with marks the kernels take minutes otherwise
         self.units = {name: objects / f"{number}.o" for number, name in enumerate([*sources, *[str(unit)] * bool(unit)])}
         right = {file: (place / file).read_bytes() for file in texts or ()}
         for file in right:
