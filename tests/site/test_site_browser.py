@@ -184,6 +184,17 @@ def test_axe_finds_nothing(site: Path, tab: Page, theme: str) -> None:
     assert found == {}
 
 
+def test_the_theme_is_the_systems_until_one_is_chosen(site: Path, tab: Page) -> None:
+    def scheme(theme: str) -> str:
+        tab.theme(theme)
+        tab.open((site / "index.html").as_uri())
+        return str(tab.ask("return document.body.dataset.mdColorScheme"))
+
+    assert [scheme(theme) for theme in ("light", "dark", "light")] == ["default", "slate", "default"]
+    tab.ask("document.querySelector('[data-md-component=palette] label:not([hidden])').click(); return null")
+    assert [scheme(theme) for theme in ("dark", "light")] == ["default", "default"]
+
+
 def test_axe_would_find_a_fault(site: Path, tab: Page) -> None:
     tab.open((site / "index.html").as_uri())
     tab.ask(axe() + "\nreturn null")
