@@ -650,7 +650,8 @@ int32_t emu_calculate_array(int32_t operation, const emu_format *format, const e
  * with NaN is 0. NEXT: a code of the operand's format, which has NaN and at most 8 bits; NaN beyond the last number. to, rounding and policy
  * may be NULL for these. Operands of SCALED: scale, number, scale, number. Zero has no sign: -0 is read as 0, what rounds to zero is +0, and
  * the reciprocal of zero is NaN.
- * EMU_ERROR_FORMAT: no float; more than 57 fraction bits; a scale and its number of more than 64 bits of significand together.
+ * EMU_ERROR_FORMAT: no float; a significand of more than EMU_OPERATE_BITS, the hidden bit included; a scale and its number of more than
+ * EMU_OPERATE_PRODUCT_BITS together.
  * EMU_ERROR_PROGRAM: no such operation.
  * open: a byte per element: 0 the code stands, 1 it is open, 2 it is refused. EMU_ERROR_OPEN: an operand is a code that nobody knows; elements
  * before it have been written. */
@@ -664,7 +665,7 @@ enum {
     EMU_DO_IS_NAN = 29, EMU_DO_IS_INFINITE = 30, EMU_DO_IS_FINITE = 31, EMU_DO_IS_SIGN_MINUS = 32, EMU_DO_IS_NORMAL = 33,
     EMU_DO_IS_SUBNORMAL = 34, EMU_DO_NEXT_GREATER_THAN = 35, EMU_DO_NEXT_LESS_THAN = 36
 };
-enum { EMU_MAX_OPERANDS = 4 };
+enum { EMU_MAX_OPERANDS = 4, EMU_OPERATE_BITS = 58, EMU_OPERATE_PRODUCT_BITS = 64 };
 
 typedef struct emu_operand_codes {
     const emu_format *format;

@@ -196,6 +196,8 @@ package emu_ref_pkg;
   localparam int EMU_DO_NEXT_GREATER_THAN = 35;
   localparam int EMU_DO_NEXT_LESS_THAN = 36;
   localparam int EMU_MAX_OPERANDS = 4;
+  localparam int EMU_OPERATE_BITS = 58;
+  localparam int EMU_OPERATE_PRODUCT_BITS = 64;
   localparam int EMU_MAX_DESCRIPTOR = 1048576;
   localparam int EMU_DPI_ERROR_HANDLE = 64;
   localparam int EMU_DPI_ERROR_FILE = 65;

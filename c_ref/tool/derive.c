@@ -50,6 +50,9 @@ int32_t derive_row(const operation *op, row *made)
     case OP_LAYOUT:
         error = derive_layout(op, made);
         break;
+    case OP_OPERATE:
+        error = derive_operate(op, made);
+        break;
     default:
         error = derive_dot(op, made);
         break;

@@ -29,6 +29,8 @@ static int make_rows(const options *given, sink *out)
     int is_code = out->op->op == OP_DECODE || out->op->op == OP_CONVERT, is_dot = out->op->op == OP_DOT || out->op->op == OP_ACCUMULATE;
     if (out->op->op == OP_LAYOUT)
         return given->random || given->directed ? complain("layout", "gen makes every code of one tensor: --all") : layout_rows(out);
+    if (out->op->op == OP_OPERATE)
+        return complain("operate", "gen makes no rows of it: fill takes yours");
     if (given->random) {
         while (out->rows < given->random) {
             if (is_code ? random_code_row(out) : is_dot ? random_dot_row(out) : random_tile_row(out))

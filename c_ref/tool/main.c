@@ -10,7 +10,7 @@ static const char usage[] =
     "WHAT: the stem of a vector suite (name of the file without .tv; --desc FILE names it too), or a contract:\n"
     "  decode/e2m1 convert/e2m1/rne/nvidia quantize/nvfp4_te_ref dequantize/nvfp4_te_ref/te transform/rht16_te\n"
     "  dot/blackwell_mxf4nvf4_b16_ue4m3 dot/nv_like/e1m2xe1m2/ue4m3/16 accumulate/hopper_fp8/e4m3xe4m3\n"
-    "  layout/nvfp4/sf128x4\n"
+    "  layout/nvfp4/sf128x4 operate/add/e4m3/e5m2/rne/ocp_saturate operate/compare_less/e2m1\n"
     "  with --source FORMAT (of x; default fp32), --result FORMAT (of dequantize; default fp32)\n"
     "  and --descriptor FILE: objects that this build does not have, from `emu export descriptor`\n"
     "exit code: 0 equal or written, 1 differs, 2 bad file or misuse, 3 nothing compared\n";

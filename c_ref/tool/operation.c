@@ -1,7 +1,7 @@
 /* operation.c: a contract or the stem of a vector suite -> an operation with its columns. */
 #include "tool.h"
 
-enum { MAX_PARTS = 5 };
+enum { MAX_PARTS = 6 };
 
 /* A contract or stem cut into its parts; text holds them. */
 typedef struct parts {
@@ -149,6 +149,8 @@ static int make_from_stem(const parts *stem, operation *op)
         return make_dot_from_stem(*stem->part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, op->source_id, stem->part[2], op);
     if (strcmp(stem->part[0], "layout") == 0)
         return make_layout(op->source_id, stem->part[2], op);
+    if (strcmp(stem->part[0], "operate") == 0)
+        return make_operate_from_stem(stem->part[2], op);
     return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
 }
 
@@ -169,9 +171,12 @@ static int make_from_contract(const parts *contract, operation *op)
         return make_dot(*part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, strchr(op->name, '/') + 1, op);
     if (contract->count == 3 && strcmp(part[0], "layout") == 0)
         return make_layout(part[1], part[2], op);
+    if (strcmp(part[0], "operate") == 0 && (contract->count == 3 || contract->count == 6))
+        return make_operate(part[1], part[2], contract->count == 6 ? part[3] : NULL, contract->count == 6 ? part[4] : NULL,
+                            contract->count == 6 ? part[5] : NULL, op);
     return complain(op->name, "no such contract: decode/<format>, convert/<format>/<rounding>/<policy>, quantize/<recipe>, "
-                              "dequantize/<recipe>/<profile>, transform/<transform>, dot/<datapath>, accumulate/<datapath> or "
-                              "layout/<block>/<layout>");
+                              "dequantize/<recipe>/<profile>, transform/<transform>, dot/<datapath>, accumulate/<datapath>, "
+                              "layout/<block>/<layout> or operate/<operation>/<formats>[/<format>/<rounding>/<policy>]");
 }
 
 int make_operation(const options *given, operation *op)

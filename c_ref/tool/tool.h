@@ -36,7 +36,7 @@ typedef struct column {
     const emu_format *format; /* any_nan: the format of a lane */
 } column;
 
-enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM, OP_DOT, OP_ACCUMULATE, OP_LAYOUT };
+enum { OP_DECODE, OP_CONVERT, OP_QUANTIZE, OP_DEQUANTIZE, OP_TRANSFORM, OP_DOT, OP_ACCUMULATE, OP_LAYOUT, OP_OPERATE };
 
 /* One contract with its source and result format. */
 typedef struct operation {
@@ -54,6 +54,8 @@ typedef struct operation {
     const emu_transform *transform;
     const emu_recipe *recipe;
     const emu_layout *layout;
+    int32_t operation;                            /* operate: EMU_DO_* */
+    const emu_format *operands[EMU_MAX_OPERANDS]; /* operate */
     uint64_t codes;               /* layout: of a row of the tensor */
     emu_program program;          /* with `levels` in the place of its own */
     emu_level levels[MAX_LEVELS];
@@ -109,6 +111,11 @@ int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 /* layout.c: the columns of a layout, and one place. */
 int make_layout(const char *block, const char *id, operation *op);
 int32_t derive_layout(const operation *op, row *made);
+
+/* operate.c: the columns of an operation on numbers, and one row. */
+int make_operate(const char *name, const char *formats, const char *to, const char *rounding, const char *policy, operation *op);
+int make_operate_from_stem(const char *part, operation *op);
+int32_t derive_operate(const operation *op, row *made);
 
 /* make_dot.c */
 int make_dot(int32_t op_code, const char *name, operation *op);

@@ -32,6 +32,7 @@ from emu.contracts.dot.contract import DotContract
 from emu.contracts.form import Form
 from emu.contracts.insn.contract import InstructionContract
 from emu.contracts.layout import LayoutContract
+from emu.contracts.operate.contract import OperateContract
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.transform.contract import TransformContract
 from emu.spec.contract import GRAMMARS, ContractName, Grammar
@@ -49,6 +50,7 @@ OPERATIONS: Final[dict[str, type[Contract]]] = {
     "accumulate": AccumulateContract,
     "layout": LayoutContract,
     "insn": InstructionContract,
+    "operate": OperateContract,
 }
 
 

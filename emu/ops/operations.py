@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 from emu.arrays.values import Codes, to_codes
 from emu.base.errors import OperandError, ShapeError
 from emu.engines.run import run_operate
-from emu.spec import derive, get
-from emu.spec.ieee import same_facts
+from emu.spec import get
 from emu.spec.models import Format, Policy, Rounding
-from emu.spec.models.format import FloatFacts
-from emu.spec.operations import OPERATIONS, Operation
-
-_NARROW = 8  # bits: neighbours are asked of formats whose codes can be listed
+from emu.spec.operations import OPERATIONS, result_of
 
 
 def operate(
@@ -67,19 +63,6 @@ def formats_of(name: str, operands: Sequence[Any], formats: Any) -> list[Any]:
     return given
 
 
-def result_of(name: str, sources: Sequence[Format], to: str | Format | None, rounding: str | Rounding) -> tuple[Format, Rounding]:
-    """Return the format of the result and the rounding to it. Raises: OperandError (formats or a rounding that are not taken)."""
-    for fmt in sources:
-        if not isinstance(fmt.facts, FloatFacts):
-            raise OperandError(f"operation {name} takes float formats: {fmt.id} is none")
-    target, how = _target(name, OPERATIONS[name], sources, to), get("rounding", rounding)
-    if OPERATIONS[name].gives == "code":
-        _check_listed(name, sources[0])
-    if OPERATIONS[name].gives == "number" and how.random_bits:
-        raise OperandError(f"operation {name} takes no rounding that draws: {how.id} does")
-    return target, how
-
-
 def _read(name: str, operands: Sequence[Any], formats: Sequence[Any]) -> tuple[list[Codes], list[Format]]:
     """Return the operands' codes, of one shape, and their formats."""
     for x, fmt in zip(operands, formats, strict=True):
@@ -91,27 +74,3 @@ def _read(name: str, operands: Sequence[Any], formats: Sequence[Any]) -> tuple[l
     except ValueError as exc:
         raise ShapeError(f"operation {name}: shapes {', '.join(str(codes.shape) for codes, _ in pairs)} do not broadcast") from exc
     return [np.array(np.broadcast_to(codes, shape)) for codes, _ in pairs], [fmt for _, fmt in pairs]
-
-
-def _target(name: str, operation: Operation, sources: Sequence[Format], to: str | Format | None) -> Format:
-    """Return the format of the result; that of the operands where none is asked for."""
-    if operation.gives != "number":
-        if to is not None:
-            raise OperandError(f"operation {name} gives no number to project: leave `to` out")
-        return sources[0]
-    if to is None:
-        if not all(same_facts(fmt, sources[0]) for fmt in sources):
-            raise OperandError(f"operation {name}: the operands have several formats: say `to`")
-        return sources[0]
-    target: Format = get("format", to)
-    if not isinstance(target.facts, FloatFacts):
-        raise OperandError(f"operation {name} gives float formats: {target.id} is none")
-    return target
-
-
-def _check_listed(name: str, fmt: Format) -> None:
-    derived = derive.codes(fmt)
-    if derived.bits > _NARROW:
-        raise OperandError(f"operation {name} takes formats of at most {_NARROW} bits: {fmt.id} has {derived.bits}")
-    if not derived.nan:
-        raise OperandError(f"operation {name}: {fmt.id} has no NaN, which is what lies beyond its last number")

@@ -2,8 +2,8 @@
 
 decode/<format>   convert/<dst>/<rounding>/<policy>   quantize/<recipe>   dequantize/<recipe>/<profile>   transform/<transform>
 dot/<datapath>   accumulate/<datapath>   followed, where the datapath leaves them free, by /<a>x<b>, /<scale format> and /<block size>
-layout/<block>/<layout>   insn/<instruction>: the id of a form, then
-an answer to each of its open questions
+layout/<block>/<layout>   insn/<instruction>: the id of a form, then an answer to each of its open questions
+operate/<operation>/<format>, where a number comes out followed by /<format of the result>/<rounding>/<policy>
 
 Each operation has a Grammar; a new one is registered (emu.contracts). What an operation does with its string is in emu.contracts.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from emu.base.errors import OpenError, SpecError
+from emu.base.errors import OpenError, OperandError, SpecError
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, known_facts, plans_of, resolve
 from emu.spec.instruction import all_forms, find_form, questions
@@ -26,6 +26,7 @@ from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rou
 from emu.spec.models.common import digest_json
 from emu.spec.models.format import CodebookFacts
 from emu.spec.models.levels import DatapathLevels
+from emu.spec.operations import OPERATIONS, result_of
 from emu.spec.programs.program import dequantize_program, quantize_program
 from emu.spec.registry import digest, get, knows, names
 
@@ -239,6 +240,60 @@ class _Instruction(Grammar):
         yield from ()
 
 
+class _Operate(Grammar):
+    """An operation on numbers, the formats of its operands, one for all or one for each, and the projection where a number comes out."""
+
+    @property
+    def usage(self) -> str:
+        return f"{self.op}/<operation>/<format, or one for each operand: <a>x<b>>[/<format of the result>/<rounding>/<policy>]"
+
+    def parse(self, text: str, parts: Sequence[str]) -> ContractName:
+        known = OPERATIONS.get(parts[0])
+        if known is None:
+            raise SpecError(f"contract {text!r}: operation {parts[0]!r} is unknown: one of {', '.join(OPERATIONS)}")
+        if len(parts) != (5 if known.gives == "number" else 2):
+            raise SpecError(f"contract {text!r}: write {self.usage}")
+        formats = [str(get("format", item).id) for item in ([parts[1]] if knows("format", parts[1]) else parts[1].split("x"))]
+        if len(formats) not in (1, known.operands):
+            raise SpecError(f"contract {text!r}: {parts[0]} has {known.operands} operands and {len(formats)} formats: name one, or each")
+        projected = [str(get(kind, part).id) for kind, part in zip(("format", "rounding", "policy"), parts[2:], strict=False)]
+        found = ContractName(self.op, (parts[0], formats[0] if len(set(formats)) == 1 else "x".join(formats), *projected))
+        self.check(found)
+        return found
+
+    def spec(self, name: ContractName) -> tuple[str, ...]:
+        projected = zip(("format", "rounding", "policy"), name.parts[2:], strict=False)
+        named = (*(("format", fmt) for fmt in operand_formats(name)), *projected)
+        return tuple(dict.fromkeys(f"{kind}/{part}" for kind, part in named))
+
+    def facts(self, name: ContractName) -> list[object]:
+        sources = [digest(get("format", fmt)) for fmt in operand_formats(name)]
+        if len(name.parts) == 2:
+            return [name.parts[0], sources]
+        fmt, rounding, policy = (get(kind, part) for kind, part in zip(("format", "rounding", "policy"), name.parts[2:], strict=True))
+        return [name.parts[0], sources, digest(fmt), digest(rounding), derive.policy_entry(policy, fmt).outcomes]
+
+    def check(self, name: ContractName) -> None:
+        sources: list[Format] = [get("format", fmt) for fmt in operand_formats(name)]
+        to, rounding, policy = name.parts[2:] or (None, "rne", None)
+        try:
+            target, _ = result_of(name.parts[0], sources, to, rounding)
+        except OperandError as error:
+            raise SpecError(f"{name}: {error}") from None
+        if policy is not None:
+            derive.policy_entry(get("policy", policy), target)
+
+    def every(self) -> Iterator[ContractName]:
+        """Yield nothing: any formats will do; those that have vectors are named where the frozen set is chosen."""
+        yield from ()
+
+
+def operand_formats(name: ContractName) -> tuple[str, ...]:
+    """Return the id of the format of each operand of an operate contract."""
+    formats = (name.parts[1],) if knows("format", name.parts[1]) else tuple(name.parts[1].split("x"))
+    return formats * (OPERATIONS[name.parts[0]].operands if len(formats) == 1 else 1)
+
+
 GRAMMARS: Final[dict[str, Grammar]] = {
     grammar.op: grammar
     for grammar in (
@@ -251,6 +306,7 @@ GRAMMARS: Final[dict[str, Grammar]] = {
         _Choosing("accumulate", ("datapath",)),
         _Layout("layout", ("block", "layout")),
         _Instruction("insn", ("form",)),
+        _Operate("operate", ("operation",)),
     )
 }
 

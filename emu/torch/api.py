@@ -13,8 +13,9 @@ from emu.engines.torch import ops
 from emu.engines.torch.products import dot, matmul
 from emu.engines.torch.tensors import codes_of, format_id, name_of
 from emu.ops.layout import layout_named, units
-from emu.ops.operations import formats_of, result_of
+from emu.ops.operations import formats_of
 from emu.spec.models import Format, Layout, Policy, Recipe, Rounding, Transform
+from emu.spec.operations import result_of
 
 
 class QuantizedTensor(NamedTuple):

@@ -26,7 +26,7 @@ from emu.vectors.files.manifest import BENCH, OPERATIONS, SUITES
 from emu.vectors.files.suite import generator_record, load, render, stem_of
 from emu.vectors.files.write import digest_suite, write_suite, write_text
 from emu.vectors.suites.frozen import selection
-from emu.vectors.suites.plan import SuitePlan, families, plans_of
+from emu.vectors.suites.plan import NAMED, SuitePlan, families, plans_of
 from emu.vectors.verify import check_manifest
 from emu.vectors.versioning import apply_erratum
 
@@ -143,6 +143,8 @@ def _chosen(suites: Iterable[str] | None, contracts: Iterable[str] | None, froze
     if not found:
         products = [name for name in sorted(names or ()) if is_product(name)]
         hint = f": {products[0]} is a product, its rows are those of `dot` under the datapath that it names" if products else ""
+        if any(parse(name).op == "operate" for name in names or ()):
+            hint = f": of operations on numbers those have suites that {NAMED.name} names, `emu check` tries any"
         raise FileError(f"no suite is planned for these contracts and suites{hint}")
     return sorted(found, key=lambda plan: plan.stem), ()
 

@@ -356,6 +356,7 @@ TRACED = {
     "accumulate": ("accumulate__e1m2xe1m2_fp32_to_fp32__promote_b16__smoke", ["of a chain", "datapath", "after the row"]),
     "layout": ("layout__nvfp4_to_sf128x4__sf128x4__smoke", ["digit 0", "off"]),
     "insn": ("insn__fp32x2_to_e2m1x2__cvt_rn_satfinite_e2m1x2_f32__smoke", ["source", "rounded", "d "]),
+    "operate": ("operate__binary8p3se_to_binary8p3se__add_p3109_sat_none_rne__smoke", ["decode", "exact", "project"]),
 }
 
 

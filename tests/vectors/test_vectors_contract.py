@@ -9,7 +9,7 @@ import pytest
 
 from emu.base.errors import OpenError, SpecError
 from emu.spec.contract import contracts, parse, plan_of, vector_instructions
-from emu.vectors.suites.plan import families
+from emu.vectors.suites.plan import families, named
 
 
 def test_every_contract_reads_back() -> None:
@@ -31,6 +31,7 @@ def test_every_contract_reads_back() -> None:
 def test_aliases_become_ids() -> None:
     assert str(parse("decode/float4_e2m1fn")) == "decode/e2m1"
     assert str(parse("transform/te_rht")) == "transform/rht16_te"
+    assert str(parse("operate/add/e4m3fnxe4m3/float16/rne/ieee")).startswith("operate/add/e4m3/fp16/")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,14 @@ def test_aliases_become_ids() -> None:
         ("dot/nv_like/e1m2xe1m2/ue4m3/ue4m3/16", "'ue4m3' chooses again"),
         ("dot/nv_like/e1m2xe1m2/ue4m3/17", "block size 17: it takes 16, 32"),
         ("accumulate/hopper_fp8/e4m3xe2m1", "does not take e4m3 x e2m1"),
+        ("operate/plus/e4m3", "operation 'plus' is unknown: one of convert"),
+        ("operate/add/binary8p3se", "write operate/<operation>/<format, or one for each operand"),
+        ("operate/is_nan/binary8p3se/fp32/rne/ieee", "write operate/<operation>/<format, or one for each operand"),
+        ("operate/fma/binary8p3sexfp32/fp32/rne/ieee", "fma has 3 operands and 2 formats"),
+        ("operate/add/binary8p3se/fp32/sr_add8/ieee", "takes no rounding that draws: sr_add8 does"),
+        ("operate/add/binary8p3se/fp32/rne/p3109_sat_none", "says nothing of fp32"),
+        ("operate/add/e8m0/fp32/rne/ieee", "takes float formats: e8m0 is none"),
+        ("operate/next_less_than/e2m1", "e2m1 has no NaN"),
     ],
 )
 def test_a_bad_contract_is_one_clear_line(text: str, words: str) -> None:
@@ -101,8 +110,8 @@ def test_the_digest_sees_facts_and_nothing_else() -> None:
 
 def test_equal_rows_are_shared_and_no_contract_is_lost() -> None:
     shared = families()
-    named = [str(contract) for contract in shared] + [alias for aliases in shared.values() for alias in aliases]
-    assert sorted(named) == sorted(str(contract) for contract in (*contracts(), *vector_instructions()))
+    found = [str(contract) for contract in shared] + [alias for aliases in shared.values() for alias in aliases]
+    assert sorted(found) == sorted(str(contract) for contract in (*contracts(), *vector_instructions(), *named()))
     assert "dequantize/nvfp4_te_cuda/te" in shared[parse("dequantize/nvfp4_te_ref/te")]
 
 

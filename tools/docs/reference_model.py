@@ -23,6 +23,7 @@ ENTRIES = {
     "transform": ("transform", "transform_codes"),
     "layout": ("layout", "place"),
     "dot": ("datapath", "dot"),
+    "operate": ("operate", "operate_codes"),
     "epilogue": ("epilogue", "epilogue"),
 }
 # Operations of a contract that run through others alone; the template says through which.

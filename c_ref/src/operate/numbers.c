@@ -50,7 +50,7 @@ static int32_t lead_exp(const emu_value *value)
     return value->lsb_exp + emu_bit_length(value->significand);
 }
 
-/* a + b + c, exact but for bits below the 64th, of at most EMU_SUM_BITS bits each. The two largest first where their sum is exact. Else the
+/* a + b + c, exact but for bits below the 64th, of at most EMU_OPERATE_BITS bits each. The two largest first where their sum is exact. Else the
  * second lies so far below the first that the sum cannot vanish, and what the smaller two lose lies below the bits that are kept. */
 static emu_value sum_of_three(emu_value a, emu_value b, emu_value c)
 {
@@ -67,7 +67,7 @@ static emu_value sum_of_three(emu_value a, emu_value b, emu_value c)
             }
         }
     }
-    if (!terms[1].significand || lead_exp(&terms[0]) - terms[1].lsb_exp < EMU_EXACT_BITS)
+    if (!terms[1].significand || lead_exp(&terms[0]) - terms[1].lsb_exp < EMU_OPERATE_PRODUCT_BITS)
         return sum_of(sum_of(terms[0], terms[1]), terms[2]);
     return sum_of(terms[0], sum_of(terms[1], terms[2]));
 }

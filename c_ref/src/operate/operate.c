@@ -40,7 +40,7 @@ static uint64_t neighbour(const emu_grid *grid, const emu_value *value, int32_t 
     return found;
 }
 
-static int32_t count_operands(int32_t operation)
+int32_t emu_count_operands(int32_t operation)
 {
     if (operation < EMU_DO_ADD || (operation >= EMU_DO_IS_ZERO && operation <= EMU_DO_NEXT_LESS_THAN))
         return 1;
@@ -58,11 +58,11 @@ static int32_t gives_number(int32_t operation)
 static int32_t is_exact(const emu_job *job)
 {
     const emu_grid *from = job->from;
-    int32_t scaled = count_operands(job->operation) == 4, fits = job->to.frac_bits < EMU_SUM_BITS;
+    int32_t scaled = emu_count_operands(job->operation) == 4, fits = job->to.frac_bits < EMU_OPERATE_BITS;
     for (int32_t i = 0; i < job->operands; i++)
-        fits = fits && from[i].frac_bits < EMU_SUM_BITS;
+        fits = fits && from[i].frac_bits < EMU_OPERATE_BITS;
     for (int32_t i = 0; scaled && i < EMU_MAX_OPERANDS; i += 2)
-        fits = fits && from[i].frac_bits + from[i + 1].frac_bits + 2 <= EMU_EXACT_BITS;
+        fits = fits && from[i].frac_bits + from[i + 1].frac_bits + 2 <= EMU_OPERATE_PRODUCT_BITS;
     return fits;
 }
 
@@ -86,12 +86,12 @@ static int32_t prepare(emu_job *job, const emu_operand_codes *operands, const em
         return EMU_ERROR_PROGRAM;
     if (!operands)
         return EMU_ERROR_NULL;
-    job->operands = count_operands(job->operation);
+    job->operands = emu_count_operands(job->operation);
     for (int32_t i = 0; i < job->operands; i++) {
         int32_t error = emu_make_grid(operands[i].format, &job->from[i]);
         if (error)
             return error;
-        if (operands[i].format->format_class != EMU_FLOAT || job->from[i].frac_bits >= EMU_SUM_BITS)
+        if (operands[i].format->format_class != EMU_FLOAT || job->from[i].frac_bits >= EMU_OPERATE_BITS)
             return EMU_ERROR_FORMAT;
     }
     if (job->operation >= EMU_DO_NEXT_GREATER_THAN) {

@@ -4,7 +4,8 @@
 
 #include "../steps.h"
 
-enum { EMU_EXACT_BITS = 64 /* of a value */, EMU_SUM_BITS = 58 /* of the significands that sums take, and of a result */ };
+/* operate.c: how many operands an operation EMU_DO_* takes. */
+int32_t emu_count_operands(int32_t operation);
 
 /* numbers.c. v: the operands, their zeros and NaN without sign. */
 int32_t emu_compare_numbers(emu_value a, emu_value b);

@@ -132,6 +132,8 @@ class _Lib:
     EMU_DO_NEXT_GREATER_THAN: Final[int]
     EMU_DO_NEXT_LESS_THAN: Final[int]
     EMU_MAX_OPERANDS: Final[int]
+    EMU_OPERATE_BITS: Final[int]
+    EMU_OPERATE_PRODUCT_BITS: Final[int]
     EMU_TEST_NAN: Final[int]
     EMU_TEST_INF: Final[int]
     EMU_TEST_ZERO: Final[int]

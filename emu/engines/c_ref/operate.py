@@ -17,15 +17,12 @@ from emu.spec.models import Format, Policy, Rounding
 from emu.spec.models.format import FloatFacts
 from emu.spec.operations import OPERATIONS
 
-_SIGNIFICAND_BITS = 58  # of a format in emu_operate_array
-_EXACT_BITS = 64  # of a scale times its number
-
 
 def can_operate(name: str, formats: Sequence[Format], to: Format) -> bool:
     """Tell whether the C reference holds everything before the last rounding: see emu_operate_array in emu_ref.h."""
     bits = [fmt.facts.frac_bits + 1 for fmt in (*formats, to) if isinstance(fmt.facts, FloatFacts)]
     pairs = (bits[:2], bits[2:4]) if OPERATIONS[name].scaled else ()
-    return max(bits) <= _SIGNIFICAND_BITS and all(sum(pair) <= _EXACT_BITS for pair in pairs)
+    return max(bits) <= lib.EMU_OPERATE_BITS and all(sum(pair) <= lib.EMU_OPERATE_PRODUCT_BITS for pair in pairs)
 
 
 def operate(name: str, codes: Sequence[Codes], formats: Sequence[Format], to: Format, rounding: Rounding, policy: Policy) -> NDArray[Any]:

@@ -34,12 +34,20 @@ def operate_codes(name: str, codes: Sequence[int], formats: Sequence[Format], to
     gives = OPERATIONS[name].gives
     if gives == "code":
         return _neighbour(codes[0], formats[0], 1 if name == "next_greater_than" else -1)
-    values = [_unsigned_zero(decode_code(code, fmt)) for code, fmt in zip(codes, formats, strict=True)]
     if gives == "truth":
-        return int(_truth(name, values, formats))
-    code = convert_value(_unsigned_zero(_number(name, values)), to, rounding, derive.policy_entry(policy, to))
+        return int(_truth(name, _values(codes, formats), formats))
+    code = convert_value(exact_result(name, codes, formats), to, rounding, derive.policy_entry(policy, to))
     derived = derive.codes(to)
     return 0 if derived.neg_zero and code == derived.sign_bit else code
+
+
+def exact_result(name: str, codes: Sequence[int], formats: Sequence[Format]) -> Value:
+    """Return the number that an operation projects: exact, its zero and NaN without sign. codes: as in operate_codes."""
+    return _unsigned_zero(_number(name, _values(codes, formats)))
+
+
+def _values(codes: Sequence[int], formats: Sequence[Format]) -> list[Value]:
+    return [_unsigned_zero(decode_code(code, fmt)) for code, fmt in zip(codes, formats, strict=True)]
 
 
 def _unsigned_zero(value: Value) -> Value:

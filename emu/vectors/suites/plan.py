@@ -13,13 +13,15 @@ from emu.base.inputs import read_json
 from emu.contracts import OPERATIONS, Contract
 from emu.contracts.rows import Input
 from emu.contracts.suites import Inputs, about
-from emu.spec.contract import ContractName, contracts, vector_instructions
+from emu.spec.contract import ContractName, contracts, parse, vector_instructions
 from emu.spec.loader import read
 from emu.spec.models import KINDS
 from emu.spec.registry import digest, get, names
 from emu.vectors.files.manifest import parse_stem
 from emu.vectors.suites.notes import is_about
 from emu.vectors.suites.own import CHAINED, own_kill
+
+NAMED: Final = Path(__file__).with_name("named.yaml")
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,20 @@ def families() -> dict[ContractName, tuple[str, ...]]:
 @bounded(4, names=True)
 def _families(known: tuple[tuple[str, str, str], ...], operations: tuple[str, ...]) -> dict[ContractName, tuple[str, ...]]:
     groups: dict[Any, list[ContractName]] = {}
-    for contract in (*contracts(), *vector_instructions()):
+    for contract in (*contracts(), *vector_instructions(), *named()):
         groups.setdefault(OPERATIONS[contract.op].sameness(contract), []).append(contract)
     out = {}
     for members in groups.values():
         first, *rest = sorted(members, key=OPERATIONS[members[0].op].precedence)
         out[first] = tuple(sorted(str(contract) for contract in rest))
     return out
+
+
+@bounded(1)
+def named() -> tuple[ContractName, ...]:
+    """Return the contracts of no list that have suites all the same: of members of a series, and of operations on numbers."""
+    found: Any = read(NAMED).data
+    return tuple(parse(f"{op}/{text}") for op, texts in found.items() for text in texts)
 
 
 def plans(op: str | None = None) -> Iterator[SuitePlan]:

@@ -12,13 +12,17 @@ from pathlib import Path
 import pytest
 from support.golden import levels_stems
 
+from emu.base.inputs import read_json
 from emu.base.philox import words
+from emu.contracts import contract_of
 from emu.contracts.contract import Contract
 from emu.contracts.dequantize.contract import DequantizeContract
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input, make_row
 from emu.contracts.transform.contract import TransformContract
+from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.spec.contract import parse
+from emu.spec.operations import OPERATIONS
 from emu.spec.registry import get, names
 from emu.vectors.files.writers import row_lines, trailer
 from emu.vectors.suites.plan import find
@@ -28,7 +32,8 @@ ROOT = Path(__file__).resolve().parents[3]
 NOT_OF_C = ("insn",)  # emu_ref has the operations that instructions are made of
 FROZEN = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors").glob("*/*.tv"))
 LEVELS = levels_stems(ROOT / "vectors", FROZEN)  # C has their functions, the command has not their tables
-STEMS = [stem for stem in FROZEN if not stem.startswith(NOT_OF_C) and stem not in LEVELS]
+SERIES = [stem for stem in FROZEN if re.search("_binary[3-8]p", stem)]  # the same of formats of a series
+STEMS = [stem for stem in FROZEN if not stem.startswith(NOT_OF_C) and stem not in (*LEVELS, *SERIES)]
 SMALL = "convert__bf16_to_e1m2__nvidia_rne__smoke"
 
 
@@ -61,10 +66,9 @@ def tv(stem: str) -> str:
     return path_of(stem, ".tv").read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_every_golden_vector_passes(emu_ref: Path, stem: str) -> None:
+def passes(command: Path, stem: str, *words: str) -> None:
     desc = path_of(stem, ".desc")
-    code, out, err = call(emu_ref, "check", "--desc", str(desc), text=tv(stem))
+    code, out, err = call(command, "check", "--desc", str(desc), *words, text=tv(stem))
     found, said = result(out), dict(line.split(" ", 1) for line in desc.read_text().splitlines()[:3])
     assert (code, err, found["verdict"], found["reason"]) == (0, "", "PASS", "none")
     assert (found["suite"], found["rows_sha256"]) == (said["stem"], said["rows_sha256"])
@@ -72,10 +76,64 @@ def test_every_golden_vector_passes(emu_ref: Path, stem: str) -> None:
     assert found["mismatch"] == found["x"] == "0"
 
 
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_golden_vector_passes(emu_ref: Path, stem: str) -> None:
+    passes(emu_ref, stem)
+
+
+@pytest.mark.cases(30)
+@pytest.mark.parametrize("stem", SERIES)
+def test_vectors_of_a_series_pass_with_a_descriptor(emu_ref: Path, tmp_path: Path, stem: str) -> None:
+    """The command has no format of a series; of a file it takes the operation with each of its operands. A wrong result is seen."""
+    descriptor = tmp_path / "facts.txt"
+    descriptor.write_text(descriptor_text(list(find(stem).operation.name.objects)), encoding="ascii")
+    passes(emu_ref, stem, "--descriptor", str(descriptor))
+    lines = tv(stem).splitlines(keepends=True)
+    columns = read_json(path_of(stem, ".json"))["columns"]
+    at = [column["role"] for column in columns].index("out")
+    row = lines[0].split()
+    row[at] = format(int(row[at], 16) ^ ((1 << columns[at]["bits"]) - 1), f"0{len(row[at])}x")
+    code, out, _ = call(emu_ref, "check", stem, "--descriptor", str(descriptor), text="".join([" ".join(row) + "\n", *lines[1:]]))
+    assert code == 1 and result(out)["mismatch"] == "1" and "tc=1 out=y" in out
+
+
+OPERATE_LINES = [
+    ("operate/add/e4m3", "add: gives a number: name its format, rounding and policy"),
+    ("operate/is_nan/e4m3/fp32/rne/ieee", "is_nan: gives no number to project: leave format, rounding and policy out"),
+    ("operate/plus/e4m3", "plus: no such operation on numbers"),
+    ("operate/add/e4m9/fp32/rne/ieee", "e4m9: no such format: see emu_ref list"),
+    ("operate/fma/e4m3xe4m3/fp32/rne/ieee", "e4m3xe4m3: not a format, nor one for each operand: <a>x<b>"),
+    ("operate/add/e4m3xe4m9/fp32/rne/ieee", "e4m9: no such format: see emu_ref list"),
+    ("operate/add/e4m3/fp32/rne/nvidea", "nvidea: no such policy for this format: see emu_ref list"),
+    ("operate/add/e4m3/fp32/rq/ieee", "rq: no such rounding: see emu_ref list"),
+    ("operate/add/e4m3/fp33/rne/ieee", "fp33: no such format: see emu_ref list"),
+    ("operate__e4m3_to_fp32__add_ieee_rq__all", "add_ieee_rq: no such operation with policy and rounding: see emu_ref list"),
+]
+
+
+@pytest.mark.parametrize(("what", "line"), OPERATE_LINES)
+def test_an_operation_that_it_cannot_do_is_one_line(emu_ref: Path, what: str, line: str) -> None:
+    assert call(emu_ref, "fill", what) == (2, "", f"emu_ref: {line}\n")
+
+
+def test_operations_on_shipped_formats_are_filled_without_a_file(emu_ref: Path) -> None:
+    """Every operation by its name, in the order of the library's numbers: what fill writes is what the contract says."""
+    for name, known in OPERATIONS.items():
+        parts = ["e4m3xe5m2" if known.operands == 2 else "e4m3", *(("fp16", "rz", "ieee") if known.gives == "number" else ())]
+        contract = parse("/".join(("operate", name, *parts)))
+        op = contract_of(contract)
+        rows = [(at * 37 + 5 & 0x7D, 0x4A - at, 0x39, 0xB8 + at)[: known.operands] for at in range(6)]
+        text = "".join(" ".join(f"{code:02x}" for code in row) + "\n" for row in rows)
+        code, out, err = call(emu_ref, "fill", str(contract), text=text)
+        made = [make_row(op.layout, Input("", (), row), op.exact(row)) for row in rows]
+        assert (code, err) == (0, "") and out.splitlines() == [*row_lines(op.layout, made), trailer(op.layout, len(rows))], name
+
+
 def test_every_golden_vector_is_asked() -> None:
     assert len(STEMS) > 100
     found = {stem.partition("__")[0] for stem in STEMS}
     assert found == {"decode", "convert", "quantize", "dequantize", "transform", "dot", "accumulate", "layout"}
+    assert {stem.partition("__")[0] for stem in SERIES} == {"convert", "operate"}
 
 
 def test_what_the_command_does_not_know_is_refused(emu_ref: Path) -> None:

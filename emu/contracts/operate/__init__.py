@@ -1,0 +1,1 @@
+"""operate: an operation on numbers, projected once."""
