@@ -27,6 +27,11 @@ TEXTS = {
     "accumulate": ["accumulate/promote/e1m2xe1m2/16", "accumulate/int64/e1m2xe1m2/16"],
     "layout": ["layout/nvfp4/sf128x4"],
     "insn": ["insn/cvt_rn_satfinite_e2m1x2_f32", "insn/v_cvt_scalef32_pk_fp4_f32", "insn/cvt_rht16_rn_satfinite_ue4m3_e1m2x16_bf16"],
+    "operate": [
+        "operate/add/binary8p3se/binary8p3se/rne/p3109_sat_none",
+        "operate/faa/e4m3xe5m2xfp32/fp32/rz/ieee",
+        "operate/is_zero/e4m3",
+    ],
 }
 
 

@@ -123,7 +123,7 @@ def test_a_trace_says_operands_exact_result_and_projection() -> None:
     lines = contract.lines(contract.trace((0x40, 0x2D)))
     assert [line.split()[:2] for line in lines] == [["a", "decode"], ["b", "decode"], ["exact", "add"], ["y", "project"]]
     assert "133*2^-7" in lines[2] and "0x40 (1)" in lines[3]
-    assert contract_of(parse("operate/is_nan/binary8p3se").name).trace((0x80,))[-1]["value"] == "yes"
+    assert contract_of(parse("operate/is_nan/binary8p3se").name).trace((0x80,))[-1]["value"] == "1 (yes)"
 
 
 def test_kernels_of_numbers_are_judged_and_truth_is_refused() -> None:

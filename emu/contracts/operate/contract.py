@@ -21,6 +21,7 @@ from emu.engines.exact.operate import exact_result, operate_codes
 from emu.engines.run import run_operate
 from emu.spec import derive
 from emu.spec.contract import ContractName, operand_formats
+from emu.spec.ieee import same_facts
 from emu.spec.models import Format, Policy, Rounding
 from emu.spec.operations import OPERATIONS, result_of
 from emu.spec.registry import get, names
@@ -108,7 +109,7 @@ class OperateContract(Contract):
         out = [entry(word, "decode", fmt.id, named(code, fmt)) for word, code, fmt in zip(words, values, self.sources, strict=True)]
         found = self.exact(values)[0][0]
         if self.gives == "truth":
-            return [*out, entry("y", self.operation, "result", "yes" if found else "no")]
+            return [*out, entry("y", self.operation, "result", f"{found} ({'yes' if found else 'no'})")]
         if self.gives == "number":
             out.append(entry("exact", self.operation, "numbers", value_text(exact_result(self.operation, values, self.sources))))
         how = "project" if self.gives == "number" else self.operation
@@ -117,9 +118,9 @@ class OperateContract(Contract):
     def deviations(self) -> Iterator[Deviation]:
         """Another rounding or policy, another operation of as many operands, operands exchanged."""
         for other in ROUNDINGS if self.gives == "number" else ():
-            if other != self.rounding.id:
-                changed = replace(self, rounding=get("rounding", other))
-                yield Deviation(f"rounded by {other}, not {self.rounding.id}", "y", changed.exact)
+            rounding: Rounding = get("rounding", other)
+            if not same_facts(rounding, self.rounding):
+                yield Deviation(f"rounded by {other}, not {self.rounding.id}", "y", replace(self, rounding=rounding).exact)
         if self.policy is not None:
             yield from self._of_policies(self.policy)
         mine = OPERATIONS[self.operation]
