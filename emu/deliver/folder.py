@@ -16,6 +16,7 @@ import emu
 from emu.base.atomic import folder_beside, whole_file
 from emu.base.errors import FileError, SpecError
 from emu.base.templates import filled
+from emu.contracts import contract_of
 from emu.contracts.columns import Column
 from emu.contracts.rows import Row, is_open
 from emu.deliver.semantics import objects_of, semantics_page
@@ -54,7 +55,7 @@ def deliver(
     """Write the delivery of some contracts as a new folder, whole or not at all.
 
     contracts: names, those of a user's own objects too.   suites: smoke, directed, kill, all, random; None: smoke, directed and kill, of
-    decoders all codes.   jobs: processes.   progress: told (what, parts done, all parts).
+    decoders and of operations on small numbers all codes.   jobs: processes.   progress: told (what, parts done, all parts).
     Raises: FileError (out exists, no folder to put it in, no such suite), SpecError (an unknown contract or suite), EngineError.
     Tests: tests/deliver/test_deliver_folder.py.
     """
@@ -133,12 +134,12 @@ def _fill(work: Path, names: Sequence[str], suites: Sequence[str] | None, jobs: 
 
 
 def _build(vectors: Path, names: Sequence[str], suites: Sequence[str] | None, jobs: int, tell: Progress) -> None:
-    """Build the suites: those asked for; else all codes of decoders and the chosen suites of everything else."""
+    """Build the suites: those asked for; else the chosen ones, and all rows of contracts that have no chosen ones."""
     if suites:
         build(vectors, suites, names, jobs, tell)
         return
-    decoders = [name for name in names if name.startswith("decode/")]
-    for chosen, some in ((CHOSEN, [name for name in names if name not in decoders]), (("all",), decoders)):
+    small = [name for name in names if not any(inputs.suite in CHOSEN for inputs in contract_of(parse(name)).suites())]
+    for chosen, some in ((CHOSEN, [name for name in names if name not in small]), (("all",), small)):
         if some:
             build(vectors, chosen, some, jobs, tell)
 

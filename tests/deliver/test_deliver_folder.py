@@ -192,3 +192,12 @@ def test_an_error_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     for name in ("out", "out.zip"):
         assert run(["vectors", "deliver", "--contracts", "decode/e1m2", "--out", str(tmp_path / name)]) == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_small_operation_every_row_is_delivered(tmp_path: Path) -> None:
+    """Contracts without chosen rows beside one with them: nothing that was asked for is left out."""
+    names = ("operate/is_one/binary5p2se", "decode/e1m2", "layout/nvfp4/sf128x4")
+    found = deliver(tmp_path / "out", names)
+    stems = [line.split(" ")[1] for line in (tmp_path / "out" / "suites.txt").read_text(encoding="utf-8").splitlines()]
+    assert [stem.rpartition("__")[2] for stem in stems] == ["all", "smoke", "all"] and found.rows == 16 + 64 + 32
+    assert (tmp_path / "out" / "descriptors" / "operate__is_one__binary5p2se.txt").is_file()
