@@ -6,6 +6,7 @@ import pytest
 
 from emu.base.errors import OperandError, TargetError, ToolError
 from emu.check.run import check
+from emu.check.targets import named
 from emu.check.targets.exec import exec_target
 from emu.contracts.form import Asked
 
@@ -88,3 +89,21 @@ def test_a_program_that_is_not_there_is_a_missing_tool():
 def test_what_the_protocol_cannot_say_is_refused(contract, options, words):
     with pytest.raises(OperandError, match=words):
         exec_target("true", contract, **options)
+
+
+def test_one_answer_is_a_name_and_several_are_names(monkeypatch):
+    """What a child process is told of a target: a program's one answer becomes a tuple, other targets take it as it is."""
+    seen = []
+    monkeypatch.setattr(named, "parse_target", lambda text, contract, **options: seen.append((text, contract, options)))
+    for text in ("exec:./kernel", "kernel.py:cast"):
+        for gives in ("codes", ("codes", "scale")):
+            named.make(text, CONTRACT, {"gives": gives, "takes": "float32"})
+    named.make("exec:./kernel", CONTRACT, {})
+    wanted = [
+        ("exec:./kernel", ("codes",)),
+        ("exec:./kernel", ("codes", "scale")),
+        ("kernel.py:cast", "codes"),
+        ("kernel.py:cast", ("codes", "scale")),
+    ]
+    assert seen[:4] == [(text, CONTRACT, {"gives": gives, "takes": "float32"}) for text, gives in wanted]
+    assert seen[4:] == [("exec:./kernel", CONTRACT, {})]

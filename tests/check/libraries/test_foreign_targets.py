@@ -26,6 +26,13 @@ def test_names_are_unique_and_every_contract_parses() -> None:
 def test_an_unknown_name_is_refused_with_near_ones() -> None:
     with pytest.raises(OperandError, match=r"ml_dtypes\.e2m1"):
         find("ml_dtypes.e2m")
+    with pytest.raises(
+        OperandError, match=r"^foreign:ml_dtypes\.nothing: no such kernel: "
+    ) as caught:  # not near to any: those of its library
+        find("ml_dtypes.nothing")
+    assert all(name.startswith("ml_dtypes.") for name in str(caught.value).split(": ")[2].split(", "))
+    with pytest.raises(OperandError, match=r"^foreign:ml_dtype\.e2m1: no such kernel: .*ml_dtypes\.e2m1"):  # a library that is none: all
+        find("ml_dtype.e2m1")
     with pytest.raises(OperandError, match="one of amd_quark"):
         kernels("nothing")
 

@@ -61,6 +61,15 @@ def test_a_part_of_a_sweep() -> None:
     assert sweeps.is_partial(found)
 
 
+def test_the_reference_model_joins_at_so_many_inputs() -> None:
+    """Every code of a source of 16 bits; of a row of random operands the samples that are drawn for it; none twice."""
+    leaf = judge.judge(PLANNED["bf16/e2m1/rne/saturate"], 0, ["c_ref"], range(0x3F80, 0x3F90))
+    assert (leaf.inputs, leaf.exact, leaf.difference) == (16, 16, None)
+    piece = next(inputs.pieces(RANDOM, 0))
+    drawn = judge._row_samples(RANDOM, piece)
+    assert drawn.size == np.unique(drawn).size == 16 and 0 <= drawn.min() <= drawn.max() < piece.codes.size
+
+
 @pytest.mark.parametrize("codes", [{0x40A00000}, {0x40A00001, 0x40200000, 0x40BFFFFF}])
 @pytest.mark.parametrize("engine", ["native", "numpy", "c_ref"])
 def test_a_wrong_engine_is_found_at_its_first_input(wrong: Any, engine: str, codes: set[int]) -> None:
