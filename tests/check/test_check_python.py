@@ -247,6 +247,21 @@ def test_shrinking_finds_the_known_minimal_case():
     assert examples
 
 
+def test_a_counterexample_is_left_with_what_the_fault_needs():
+    """A kernel that is wrong where lanes 3 and 20 are not zero: these two elements stay, of plain numbers two ones."""
+
+    def wrong(x):
+        found = emu.quantize(x, "mxfp4_te_pow2")
+        bad = (np.arange(x.shape[1]) == 20) & (x != 0) & (x[:, 3:4] != 0).any(axis=1, keepdims=True)
+        return found.codes ^ bad.astype(np.uint8), found.scales
+
+    report = check(wrong, MXFP4, suites=("directed",), raises=False)
+    found = {failure.name: failure.example.operands["x"].split() for failure in report.failures}
+    places = {name: {place: word for place, word in enumerate(words) if word != "00000000"} for name, words in found.items()}
+    assert places["code"] == {3: "3F800000", 20: "3F800000"} and {"subnormal", "tie", "double_rounding"} < places.keys()
+    assert all(words.keys() == {3, 20} for name, words in places.items() if name != "inf")  # Inf is beside them: it makes the class
+
+
 def misbehaves(kind):
     count = itertools.count()
 
