@@ -5,7 +5,9 @@ import pytest
 from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel
 
 from emu.base.errors import EmuError
-from emu.check.attention.contract import Attention
+from emu.check.attention.contract import Attention, attention_of
+from emu.check.attention.sets import Shape, strict_question
+from emu.check.matmul.numbers import Draws
 from emu.testing import check_attention
 
 SHAPES = [(2, 4, 2, 5, 40, 64), (1, 2, 2, 3, 50, 64)]
@@ -19,6 +21,16 @@ def test_causal_masks_are_aligned_at_an_end():
     assert contract.visible(3, 5, mask="top-left").tolist() == np.tri(3, 5, 0, bool).tolist()
     assert contract.visible(3, 5, mask="top-left", shift=1).tolist() == np.tri(3, 5, 1, bool).tolist()
     assert contract.visible(3, 5).all()
+
+
+def test_two_elements_of_different_blocks_cancel_in_every_score():
+    """The first element of the first block and of the second: of one value in keys, of opposite values in queries; not always zero."""
+    contract = attention_of(*THREE, "fp32", "none", "whole row", 0, None, 1.0, 24, "dim", "values", 24)
+    question = strict_question(contract, Shape(*SHAPES[0]), 0.125, Draws(1, "pair"), dict.fromkeys("qkv", 0))
+    keys, queries = question.values("k")[..., [0, 16]], question.values("q")[..., [0, 16]]
+    assert (keys[..., 0] == keys[..., 1]).all() and (queries[..., 0] == -queries[..., 1]).all()
+    for pairs in (keys, queries):
+        assert 8 * np.count_nonzero(pairs) > pairs.size and len(np.unique(np.abs(pairs))) > 2
 
 
 @pytest.mark.cases(3)
