@@ -18,11 +18,12 @@ from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.exact.levels import Number, shifted
 from emu.engines.numpy import levels as in_numpy
 from emu.engines.numpy.convert import code_dtype
-from emu.engines.numpy.levels_parts import distill, product, to_grid
+from emu.engines.numpy.levels_hold import Holder
+from emu.engines.numpy.levels_parts import Values, distill, product, to_grid
 from emu.spec import derive
 from emu.spec.levels import level_plans_of
 from emu.spec.models import Datapath
-from emu.spec.models.levels import DatapathLevels
+from emu.spec.models.levels import DatapathLevels, FixedHold, FloatHold
 from emu.spec.registry import get
 
 
@@ -148,3 +149,17 @@ def test_a_product_of_parts_is_exact_and_its_parts_do_not_overlap() -> None:
             assert sum(terms, Fraction(0)) == sign * exact and float(terms[-1]) == float(sign * exact)
             held = [term for term in terms if term]
             assert all(abs(small) < Fraction(large.numerator & -large.numerator, large.denominator) for small, large in pairwise(held))
+
+
+def test_a_register_names_an_exponent_for_all_numbers_but_zero() -> None:
+    """In fixed point the exponent 0, in a float format that of the number, of a subnormal one the least; where no level asks, none."""
+    value = Values([np.array([0.0, 1.0, -1.0, 2.0**-24, 5.5, -0.25])])
+    fixed, single = FixedHold(bits=40, unit_exp=-30, overflow="saturate"), FloatHold(format="fp16")
+    for hold, unit, names in ((fixed, -30, [0] * 6), (single, None, [-14, 0, 0, -14, 2, -2])):
+        found = Holder(True, False, 0).hold(value, hold, None, unit)
+        assert found.exp is not None and found.live is not None
+        assert found.live.tolist() == [False, True, True, True, True, True]
+        assert [exp for exp, live in zip(found.exp.tolist(), found.live, strict=True) if live] == names[1:]
+        assert [part.tolist() for part in found.parts] == [value.parts[0].tolist()]
+        silent = Holder(False, False, 0).hold(value, hold, None, unit)
+        assert silent.exp is silent.live is None and silent.parts[-1].tolist() == value.parts[0].tolist()
