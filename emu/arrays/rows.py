@@ -135,6 +135,21 @@ def unpack_nibbles(packed: Codes, length: int) -> Codes:
     return out[..., :length]
 
 
+def pack_halves(codes: Codes) -> Codes:
+    """Return codes of 4 bits, two per byte: byte j of the last axis holds code j in the low nibble, code j + half in the high one.
+
+    codes: [..., n], n even.   Returns: uint8 [..., n / 2].
+    """
+    half = codes.shape[-1] // 2
+    packed: Codes = (codes[..., :half] | codes[..., half:] << 4).astype(np.uint8)
+    return packed
+
+
+def unpack_halves(packed: Codes) -> Codes:
+    """Return the codes of pack_halves, one in each byte. uint8 [..., 2 n]."""
+    return np.concatenate([packed & 15, packed >> 4], -1)
+
+
 def pack_codes(codes: Codes, bits: int) -> Codes:
     """Return codes along the last axis as one row of bits, the first code in the lowest bits of the first byte. uint8 [..., n * bits / 8].
 

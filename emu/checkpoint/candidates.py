@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emu.base.caches import bounded
 from emu.base.errors import EmuError
-from emu.checkpoint.facts import scale_format
+from emu.checkpoint.facts import scale_extent, scale_format
 from emu.spec import get, names
 from emu.spec.models import Block, Checkpoint, Recipe
 from emu.spec.programs.program import quantize_program
@@ -36,9 +36,9 @@ def _same_levels(block: Block, name: str) -> bool:
 def _fits(recipe: Recipe, store: Checkpoint) -> bool:
     block: Block = get("block", recipe.facts.block)
     own: Block = get("block", store.facts.blocks[0])
-    if block.element_formats != own.element_formats or block.facts.shape[1] != own.facts.shape[1]:
+    if block.element_formats != own.element_formats or scale_extent(block) != scale_extent(own):
         return False
-    scales = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity != "tensor"]
+    scales = [level for level in block.facts.levels if level.meaning != "flag" and level.granularity != "tensor"] or block.facts.levels
     if [level.format for level in scales] != [scale_format(store).id] or recipe.transforms:
         return False
     if quantize_program(recipe).drawing is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emu.checkpoint.decoded import Decoder
-from emu.checkpoint.read import StoredTensor
+from emu.checkpoint.read import StoredTensor, spread
 
 
 @dataclass
@@ -58,13 +58,14 @@ def change_of(old: StoredTensor, new: StoredTensor, recipe: str) -> Change:
     found = Change(recipe)
     for one, two in zip(old.chunks(), new.chunks(), strict=True):
         before, after = mine.places(one), theirs.places(two)
-        units = [np.repeat(ids, before.shape[1] // ids.shape[1], axis=1)
-                 for ids in (mine.units[mine.scales(one)], theirs.units[theirs.scales(two)])]  # fmt: skip
+        length = before.shape[1]
+        units = [spread(side.units[side.scales(rows)], side.tensor.grid.wide, length) for side, rows in ((mine, one), (theirs, two))]
         differs = mine.ids[before] != theirs.ids[after]
         found.elements, found.blocks = found.elements + after.size, found.blocks + two.scales.size
+        starts = np.arange(0, length, new.grid.wide)
         found.values += int(differs.sum())
         found.codes += int((mine.codes[before] != theirs.codes[after]).sum())
-        found.scales += int((units[0] != units[1]).reshape(*two.scales.shape, -1).any(-1).sum())
+        found.scales += int(np.logical_or.reduceat(units[0] != units[1], starts, axis=1).sum())
         found.rounded += int((~mine.exact[before]).sum())
         if differs.any():
             _largest(found, mine, theirs, before, after, differs, one.first)

@@ -19,7 +19,7 @@ from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.facts import element_bits
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
 from emu.checkpoint.read import StoredRows, StoredTensor, row_step
-from emu.checkpoint.scan import codes_text
+from emu.checkpoint.scan import MOST, codes_text
 from emu.ops.functions import amax, quantize
 from emu.spec import get
 from emu.spec.models import Recipe
@@ -130,6 +130,8 @@ def compare(tensor: StoredTensor, original: Original, shared_amax: int | None = 
     own = original.amax()
     tops = [own] if shared_amax is None else [own, shared_amax]
     found = [outcome for recipe in candidates(tensor.store) for outcome in _prepared(recipe, tensor, original, tops)]
+    if not found:
+        return []
     for outcome in found:
         _run(outcome, tensor, original, SAMPLE)
     found.sort(key=_order)
@@ -219,7 +221,7 @@ def quantized_rows(outcome: Outcome, original: Original, first: int, count: int)
 def _count(
     outcome: Outcome, tensor: StoredTensor, rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None
 ) -> None:
-    columns = codes.shape[1] // scales.shape[1]
+    starts = np.arange(0, codes.shape[1], tensor.grid.wide)
     wrong_codes = rows.codes != codes
     wrong_scales = rows.scales != scales
     if flags is not None:
@@ -229,14 +231,13 @@ def _count(
     outcome.elements += codes.size
     outcome.blocks += scales.size
     if len(outcome.rows) < SHOWN:
-        blocks = wrong_scales | wrong_codes.reshape(*scales.shape, columns).any(-1)
+        blocks = wrong_scales | np.logical_or.reduceat(wrong_codes, starts, axis=1)
         for row, block in np.argwhere(blocks)[: SHOWN - len(outcome.rows)].tolist():
-            outcome.rows += _shown(rows, codes, scales, row, block, element_bits(tensor.block))
+            outcome.rows += _shown(rows, codes, scales, row, block, element_bits(tensor.block), tensor.grid.wide)
 
 
-def _shown(rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, bits: int) -> Iterator[str]:
-    columns = codes.shape[1] // scales.shape[1]
-    part = slice(block * columns, (block + 1) * columns)
-    theirs, ours = (codes_text(found[row, part], bits) for found in (rows.codes, codes))
-    text = f"stored scale {rows.scales[row, block]:02X} codes {theirs}, recipe {scales[row, block]:02X} {ours}"
+def _shown(rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], row: int, block: int, bits: int, columns: int) -> Iterator[str]:
+    part, digits = slice(block * columns, (block + 1) * columns), 2 * rows.scales.itemsize
+    theirs, ours = (codes_text(found[row, part][:MOST], bits) for found in (rows.codes, codes))
+    text = f"stored scale {rows.scales[row, block]:0{digits}X} codes {theirs}, recipe {scales[row, block]:0{digits}X} {ours}"
     yield f"row {rows.first + row} block {block}: {text}"

@@ -17,14 +17,15 @@ import numpy as np
 
 from emu.base.atomic import folder_beside
 from emu.base.errors import FileError, OperandError, SpecError
+from emu.checkpoint.candidates import candidates
 from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
-from emu.checkpoint.hold import CannotHold, check_kind, check_scales, held_factor
+from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
-from emu.checkpoint.writing import copied, module_of, planned_weight, write_store
+from emu.checkpoint.writing import Weight, copied, module_of, planned_weight, write_store
 from emu.files.gguf import PLAIN
 from emu.spec import get, names
 from emu.spec.carried import InOrder, workers
@@ -171,23 +172,24 @@ class _Plan:
         self.changed: dict[str, Change] = {}
         self.tensors = [self._held(tensor, round_factor) for tensor in stored]
 
-    def _held(self, tensor: StoredTensor, round_factor: bool) -> StoredTensor | Requantized:
+    def _held(self, tensor: StoredTensor, round_factor: bool) -> Weight:
         """Return a weight as the other store will hold it, and keep its tensor factor."""
         try:
-            check_kind(tensor, self.store)
+            held = of_kind(tensor, self.store)
             bits, exact = held_factor(tensor, self.store, round_factor)
             check_scales(tensor, self.store)
         except CannotHold as error:
             if self.recipe is None:
-                remedy = "--requantize quantizes the decoded values again, values change"
-                raise FileError(f"{error}: {', or '.join(filter(None, [error.remedy, remedy]))}") from None
+                remedy = "--requantize quantizes the decoded values again, values change" if candidates(self.store) else ""
+                remedies = ", or ".join(filter(None, [error.remedy, remedy]))
+                raise FileError(": ".join(filter(None, [str(error), remedies]))) from None
             again = Requantized(tensor, self.store, self.recipe, self.mapped)
             self.factors[tensor.name] = again.tensor_bits
             return again
         self.factors[tensor.name] = bits
         if not exact:
             self.rounded[tensor.name] = (f"{tensor.tensor_bits or 0:08X}", f"{bits:08X}")
-        return tensor
+        return held
 
     def _complete(self, rest: Container | None, stored: list[StoredTensor]) -> None:
         """Take what the source lacks from the model before quantization; list what nobody holds."""
@@ -211,7 +213,8 @@ class _Plan:
             for item in planned_weight(tensor, self.store, self.written, self.factors[tensor.name], folder, progress)
         ]
         planned += [copied(self.container, entry) for entry in self.kept]
-        write_store(folder, self.store, self.written, self.factors, planned, self.kept, self.config)
+        shapes = {tensor.name: tensor.shape for tensor in self.tensors}
+        write_store(folder, self.store, self.written, shapes, planned, self.kept, self.config)
 
     def read_back(self, folder: Path) -> None:
         """Compare what was written with the source, code by code, and count what quantizing again changed.

@@ -8,6 +8,7 @@ the file, where all of its scales are. Not here: factors of the whole tensor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from emu.spec import get, names
 from emu.spec.models import Layout
 
 MOST = 24  # recipes that are tried
-Matrix = NDArray[np.uint8]
+Matrix = NDArray[Any]
 
 
 def named_damage(tensor: StoredTensor, original: Original, outcomes: list[Outcome]) -> str | None:
@@ -31,7 +32,7 @@ def named_damage(tensor: StoredTensor, original: Original, outcomes: list[Outcom
     """
     able = [item for item in outcomes if item.refused is None and item.elements]
     near = sorted(able, key=lambda item: min(item.codes / item.elements, item.scales / item.blocks))
-    stored = np.concatenate([_with_flags(rows.scales, rows.flags) for rows in tensor.chunks()])
+    stored = np.concatenate([_with_flags(rows.scales, rows.flags) for rows in tensor.chunks()])[:: tensor.grid.tall]
     found: dict[str, list[str]] = {}
     moved_only: list[str] = []
     for outcome in near[:MOST]:
@@ -53,7 +54,7 @@ def named_damage(tensor: StoredTensor, original: Original, outcomes: list[Outcom
 
 
 def _with_flags(scales: Matrix, flags: Matrix | None) -> Matrix:
-    return scales if flags is None else np.asarray(scales | flags.astype(np.uint8) << 7, np.uint8)
+    return scales if flags is None or scales.itemsize > 1 else np.asarray(scales | flags.astype(np.uint8) << 7, np.uint8)
 
 
 def _compared(tensor: StoredTensor, original: Original, outcome: Outcome) -> tuple[str | None, Matrix]:
@@ -63,10 +64,10 @@ def _compared(tensor: StoredTensor, original: Original, outcome: Outcome) -> tup
     for rows in tensor.chunks():
         codes, mine, flags = quantized_rows(outcome, original, rows.first, len(rows.codes))
         codes = codes[:, : rows.codes.shape[1]]
-        columns = codes.shape[1] // mine.shape[1]
+        columns = tensor.grid.wide
         left = {text: move for text, move in left.items() if np.array_equal(move(codes, columns), rows.codes)}
         scales.append(_with_flags(mine, flags))
-    return next(iter(left), None), np.concatenate(scales)
+    return next(iter(left), None), np.concatenate(scales)[:: tensor.grid.tall]
 
 
 def _same(codes: Matrix, _: int) -> Matrix:
@@ -107,10 +108,10 @@ def _moved(scales: Matrix, read: str) -> Iterator[tuple[str, Matrix]]:
             if read == name:
                 yield f"scales lie row by row and not in the order {name}", scales.reshape(-1)[at]
             else:
-                tiled = np.empty(scales.size, np.uint8)
+                tiled = np.empty(scales.size, scales.dtype)
                 tiled[at] = scales
                 yield f"scales lie in the order {name} and not row by row", tiled.reshape(scales.shape)
-            twice = np.empty(scales.size, np.uint8)
+            twice = np.empty(scales.size, scales.dtype)
             twice[at] = scales
             if read == name:
                 yield f"scales went into the order {name} twice", twice.reshape(scales.shape)

@@ -1,29 +1,84 @@
-"""How values were read back: a file of dequantized weights against every order of operations that the spec knows for the block."""
+"""How values are read back: a weight by its library's rule, and a file of dequantized weights against every rule that the spec knows."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from emu.arrays.values import float_dtype
-from emu.base.errors import EmuError
+from emu.arrays.values import float_dtype, format_of_dtype
+from emu.base.errors import EmuError, FileError, OpenError
 from emu.checkpoint.compare import IDENTIFIED, Original
+from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor, spread
+from emu.checkpoint.store import matches
+from emu.ops.functions import convert, decode
 from emu.ops.quantized import make_quantized
 from emu.spec import get, names
 from emu.spec.models import Block, Recipe
 
+PRODUCTS: Final = ("fp32", "bf16", "result")  # types in which a library may multiply code and scale
 ORDER = (IDENTIFIED, SEPARATED, UNSEEN)
 
 
+def read_weight(source: str | Path, name: str, dtype: Any = np.float32) -> NDArray[Any]:
+    """Return a quantized weight of a checkpoint as its own library reads it back, each rounding where the library has it.
+
+    source: a .safetensors or .gguf file, a folder of them, or an index.   name: of the weight in a file that is not quantized.
+    dtype: float16, bfloat16 or float32: what the library is asked for.   Returns: array of dtype, shape of the weight.
+    Raises: FileError (not a checkpoint, no such weight, shapes that contradict one another), OpenError (the library's rule is not known).
+    Source: product or dequantize of the store, in spec/checkpoint.   Tests: tests/checkpoint/test_checkpoint_fp8.py.
+    """
+    fmt = format_of_dtype(dtype).id
+    container = open_checkpoint(source)
+    fitting = next((some for some in matches(container) if some[0].weight == name), None)
+    if fitting is None:
+        raise FileError(f"{container.path}: holds no quantized weight {name}: emu identify --quantized lists them")
+    tensor = open_tensor(container, fitting)
+    if isinstance(tensor, str):
+        raise FileError(f"{container.path}: {name}: {tensor}")
+    facts = tensor.store.facts
+    if facts.product is None and not facts.dequantize:
+        raise OpenError(f"checkpoint/{tensor.store.id}: in which steps its library reads values back is not known")
+    if facts.product is not None:
+        way = partial(multiplied, tensor, facts.product, fmt)
+    else:
+        way = partial(_values, tensor, get("recipe", facts.dequantize[0].recipe), facts.dequantize[0].profile, fmt)
+    return np.concatenate([way(rows) for rows in tensor.chunks()]).view(float_dtype(get("format", fmt))).reshape(tensor.shape)
+
+
+def multiplied(tensor: StoredTensor, product: str, fmt: str, rows: StoredRows) -> NDArray[Any]:
+    """Return some rows as a library reads them that multiplies code and scale in one type: raw codes of fmt. [r, n].
+
+    product: id of that type; result: fmt itself. Code and scale are rounded to it, their product is, and then to fmt, each to nearest even.
+    """
+    within = fmt if product == "result" else product
+    scales = decode(convert(rows.scales, within, policy="ieee", source=tensor.scale_format), within).astype(np.float64)
+    codes = decode(rows.codes, tensor.block.element_formats[0]).astype(np.float64)
+    exact = codes * spread(scales, tensor.grid.wide, codes.shape[1])  # 4 bits by 24: exact in binary64, also where binary32 has none
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = exact.astype(np.float32).view(np.uint32) if within == "fp32" else convert(exact, within, policy="ieee")
+    return rounded if within == fmt else convert(rounded, fmt, policy="ieee", source=within)
+
+
 def profile_findings(tensor: StoredTensor, values: Original) -> list[Finding]:
-    """Return a finding for each dequantize profile of the store's blocks; equal programs are named together.
+    """Return a finding for each dequantize profile of the store's blocks, equal programs named together; for each type of a product.
 
     values: the dequantized weight. Codes, scales and tensor factor are taken from the quantized file.
     """
-    found = [_finding(tensor, values, recipe, profile, label) for recipe, profile, label in _profiles(tensor)]
+    ways: dict[str, Callable[[StoredRows], NDArray[Any]]] = {
+        label: partial(_values, tensor, recipe, profile, values.format) for recipe, profile, label in _profiles(tensor)
+    }
+    if tensor.store.facts.product is not None:
+        within = dict.fromkeys(values.format if item == "result" else item for item in PRODUCTS)
+        ways |= {f"code times scale in {item}": partial(multiplied, tensor, item, values.format) for item in within}
+    found = [_finding(tensor, values, way, label) for label, way in ways.items()]
     return sorted(found, key=lambda item: ORDER.index(item.verdict))
 
 
@@ -39,11 +94,11 @@ def _profiles(tensor: StoredTensor) -> list[tuple[Recipe, str, str]]:
     return [(recipe, profile, labels[0]) for recipe, profile, labels in seen.values()]
 
 
-def _finding(tensor: StoredTensor, values: Original, recipe: Recipe, profile: str, label: str) -> Finding:
+def _finding(tensor: StoredTensor, values: Original, way: Callable[[StoredRows], NDArray[Any]], label: str) -> Finding:
     wrong, total, first = 0, 0, ""
     for rows in tensor.chunks():
         try:
-            made = _values(tensor, rows, recipe, profile, values.format)
+            made = way(rows)
         except EmuError as error:
             return Finding(label, UNSEEN, str(error))
         given = values.rows(rows.first, len(rows.codes))
@@ -58,7 +113,7 @@ def _finding(tensor: StoredTensor, values: Original, recipe: Recipe, profile: st
     return Finding(label, IDENTIFIED, f"all {total} values are equal")
 
 
-def _values(tensor: StoredTensor, rows: StoredRows, recipe: Recipe, profile: str, fmt: str) -> np.ndarray:
+def _values(tensor: StoredTensor, recipe: Recipe, profile: str, fmt: str, rows: StoredRows) -> NDArray[Any]:
     """Return the raw codes of values that a profile gives for some rows."""
     block: Block = get("block", recipe.facts.block)
     levels = {}

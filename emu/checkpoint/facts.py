@@ -1,14 +1,16 @@
-"""What follows from a store and its first block: which level is which, how wide a code is, how many elements or bytes belong together."""
+"""What follows from a store and its first block: which level is which, how wide a code is, which elements or bytes belong together."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.checkpoint import StoredLevel
+from emu.spec.programs.types import Extent, extent_of
 
-WORDS = {"U8": 1, "U32": 4, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1}  # bytes of an entry, by its type in the .safetensors header
+BYTES = {1: "u1", 2: "<u2", 4: "<u4"}  # of a code of a level, as NumPy names such words of a file
 
 
 def block_of(store: Checkpoint) -> Block:
@@ -19,9 +21,44 @@ def block_of(store: Checkpoint) -> Block:
 
 def scale_format(store: Checkpoint) -> Format:
     """Return the format of a store's scales."""
-    block = block_of(store)
-    found: Format = get("format", [level.format for level in block.facts.levels if level.name != block.flag][-1])
+    found: Format = get("format", block_of(store).scale_level.format)
     return found
+
+
+class Kind(NamedTuple):
+    """What stores have in common that hold the same codes and scales: a code and a scale stand for the same in each."""
+
+    elements: tuple[str, ...]
+    shape: tuple[int, ...]
+    extent: Extent
+    scale: str
+
+
+def kind_of(store: Checkpoint) -> Kind:
+    """Return the kind of a store's blocks."""
+    block = block_of(store)
+    return Kind(block.element_formats, block.facts.shape, scale_extent(block), scale_format(store).id)
+
+
+def scale_extent(block: Block) -> Extent:
+    """Return the rows and columns that share a scale; 0 for all of them."""
+    return extent_of(block.scale_level.granularity, block)
+
+
+class Grid(NamedTuple):
+    """The scales of a matrix. tall, wide: elements down and along that share one, fewer at the edges.   rows, columns: of scales."""
+
+    tall: int
+    wide: int
+    rows: int
+    columns: int
+
+
+def grid_of(store: Checkpoint, shape: tuple[int, ...]) -> Grid:
+    """Return how the scales of a weight lie; its leading axes together are rows. shape: of the weight, none of it 0."""
+    extent, rows, length = scale_extent(block_of(store)), math.prod(shape[:-1]), shape[-1]
+    tall, wide = extent.rows or rows, extent.columns or length
+    return Grid(tall, wide, -(-rows // tall), -(-length // wide))
 
 
 def tensor_level(store: Checkpoint) -> StoredLevel | None:
@@ -40,8 +77,10 @@ def stored_bits(store: Checkpoint) -> int:
 
 
 def unit_of(store: Checkpoint) -> int:
-    """Return of how many elements a row of a store is a multiple: a record, or a block."""
-    return store.facts.record.elements if store.facts.record is not None else block_of(store).facts.shape[1]
+    """Return of how many elements a row of a store is a multiple: a record, or a block; 1 where the last block may be cut."""
+    if store.facts.record is not None:
+        return store.facts.record.elements
+    return 1 if store.facts.edges == "cut" else block_of(store).facts.shape[1]
 
 
 def bytes_of(store: Checkpoint, elements: int) -> int:

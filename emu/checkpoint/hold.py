@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
 from emu.base.errors import FileError
-from emu.checkpoint.facts import block_of, scale_format, tensor_level, unit_of
+from emu.checkpoint.facts import block_of, kind_of, tensor_level, unit_of
 from emu.checkpoint.read import StoredTensor
+from emu.checkpoint.rescaled import Rescaled, can_rescale
+from emu.checkpoint.scan import nan_places
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
@@ -27,15 +27,24 @@ class CannotHold(FileError):
         super().__init__(f"{tensor.container.path}: {tensor.name}: {store.id} cannot hold it: {why}")
 
 
-def check_kind(tensor: StoredTensor, store: Checkpoint) -> None:
-    """Refuse a weight whose blocks are of another kind than those of another store. Raises: CannotHold."""
-    mine, other = tensor.block, block_of(store)
-    same = (mine.facts.shape, mine.element_formats, tensor.scale_format) == (other.facts.shape, other.element_formats, scale_format(store))
-    if not same:
-        raise CannotHold(tensor, store, f"blocks of {mine.id} are no blocks of {other.id}")
+def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
+    """Return a weight as another store holds its codes and scales: as it is, or with the same scales in another type, or more of them.
+
+    Raises: CannotHold (blocks of another kind, scales that are no numbers of the other type).
+    """
+    found: StoredTensor | Rescaled = tensor
+    if kind_of(tensor.store) != kind_of(store):
+        if not can_rescale(tensor.store, store):
+            raise CannotHold(tensor, store, f"blocks of {tensor.block.id} are no blocks of {block_of(store).id}")
+        found = Rescaled(tensor, store)
+        wrong = found.rounded()
+        if wrong is not None:
+            where = f"scale {wrong[1]} of row {wrong[0]}"
+            raise CannotHold(tensor, store, f"{where} is no number of {found.scale_format.id}, the type of its scales")
     unit = unit_of(store)
     if tensor.shape[-1] % unit:
         raise CannotHold(tensor, store, f"rows of {tensor.shape[-1]} elements are no multiple of its units of {unit}")
+    return found
 
 
 def check_scales(tensor: StoredTensor, store: Checkpoint) -> None:
@@ -45,8 +54,7 @@ def check_scales(tensor: StoredTensor, store: Checkpoint) -> None:
         if rows.flags.any() and store.facts.high_bit != tensor.store.facts.high_bit:
             raise CannotHold(tensor, store, f"bit {derive.codes(tensor.scale_format).bits} of a scale is set in row {rows.first} or below")
         asked = rules[0] != rules[1] or "refused" in rules
-        nan = [code for code in range(256) if asked and derive.is_nan_code(code, tensor.scale_format)]
-        if nan and np.isin(rows.scales, nan).any():
+        if asked and nan_places(rows.scales, tensor.scale_format).any():
             raise CannotHold(
                 tensor, store, f"a scale is a NaN code in row {rows.first} or below: {rules[0]} there, {rules[1]} in {store.id}"
             )

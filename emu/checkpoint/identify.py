@@ -47,7 +47,7 @@ def identify_files(quantized: str | Path, original: str | Path | None = None, de
             reports.append(TensorReport(fitting[0].weight, fitting[0].store.id, damage=[(item, 1, [])]))
         else:
             reports.append(_report(item, before, after, tops.get(item.name)))
-    chosen = [fitting[0] for fitting in found]
+    chosen = [item.match if isinstance(item, StoredTensor) else fitting[0] for fitting, item in opened]
     declared = {match.store.id: match.declared for match in chosen if match.declared}
     others = len(container.entries) - len(companions(container, chosen))
     named = [tuple(tensor.name for tensor in group) for group in groups]
@@ -91,6 +91,8 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
         report.recipes = [Finding(recipe.id, UNSEEN, original.fault) for recipe in candidates(tensor.store)]
         return
     outcomes = compare(tensor, original, shared)
+    if not outcomes:
+        return
     for name in tensor.store.facts.scale_layouts if tensor.order.verdict == "not separated" and not outcomes[0].exact else ():
         if name != tensor.order.layout:
             other = replace(tensor, order=Order(name, None, "separated", "so they follow from the original"))

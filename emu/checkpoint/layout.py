@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from emu.engines.numpy.layout import places
 from emu.spec import get
 from emu.spec.models import Layout
 
-Bytes = NDArray[np.uint8]
+Bytes = NDArray[Any]
 
 
 class Order(NamedTuple):
@@ -26,7 +26,7 @@ class Order(NamedTuple):
 def order_of(raw: Bytes, rows: int, blocks: int, layouts: tuple[str, ...], declared: bool | None) -> Order | str:
     """Return the order of the scales of a tensor, or what is wrong with their count.
 
-    raw: uint8, all of them.   rows, blocks: of the tensor.   layouts: what the store allows.   declared: does the file say "in tiles".
+    raw: all of them.   rows, blocks: of scales.   layouts: what the store allows.   declared: does the file say "in tiles".
     """
     others = [name for name in layouts if name != "row_major"]
     sides = {name: _sides(get("layout", name), rows, blocks) for name in others}
@@ -89,7 +89,7 @@ def row_period(layout: str) -> int:
 
 
 def scales_of_rows(raw: Bytes, order: Order, first: int, count: int, blocks: int) -> Bytes:
-    """Return the scales of some rows. uint8 [count, blocks].
+    """Return the scales of some rows. [count, blocks].
 
     first: a multiple of row_period.   raw: all scales, a view of the file.
     """

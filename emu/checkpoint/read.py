@@ -10,25 +10,43 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.rows import unpack_codes
+from emu.arrays.rows import unpack_codes, unpack_halves
 from emu.checkpoint.container import Container
 from emu.checkpoint.described import check_described
-from emu.checkpoint.facts import WORDS, block_of, bytes_of, scale_format, size_of_records, stored_bits, tensor_level, unit_of
+from emu.checkpoint.facts import (
+    BYTES,
+    Grid,
+    block_of,
+    bytes_of,
+    grid_of,
+    scale_extent,
+    scale_format,
+    size_of_records,
+    stored_bits,
+    tensor_level,
+    unit_of,
+)
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format
+from emu.spec.models.checkpoint import WORDS
 
 CHUNK = 1 << 18  # elements
 Codes = NDArray[np.uint8]
+Scales = NDArray[Any]
 
 
 class StoredRows(NamedTuple):
-    """Some rows of a tensor. codes: uint8 [r, n], one each.   scales: uint8 [r, blocks], without the high bit.   flags: that bit."""
+    """Some rows of a tensor.
+
+    codes: uint8 [r, n], one each.   scales: [r, blocks], of a tile or the whole tensor once for each row; uint8 without the high bit, or
+    uint16 or uint32 where a scale has as many bits.   flags: uint8 [r, blocks], the high bit.
+    """
 
     first: int
     codes: Codes
-    scales: Codes
+    scales: Scales
     flags: Codes
 
 
@@ -63,6 +81,11 @@ class StoredTensor:
         return math.prod(self.shape[:-1])
 
     @property
+    def grid(self) -> Grid:
+        """How the scales lie."""
+        return grid_of(self.store, self.shape)
+
+    @property
     def scale_format(self) -> Format:
         """Format of the scales."""
         return scale_format(self.store)
@@ -92,16 +115,20 @@ class StoredTensor:
         """Return some rows. first: a multiple of the period of the order of scales."""
         codes, raw = self._record(first, count) if self.store.facts.record is not None else self._parts(first, count)
         bits = derive.codes(self.scale_format).bits
-        return StoredRows(first, codes, raw & np.uint8((1 << bits) - 1), (raw >> bits).astype(np.uint8) if bits < 8 else np.zeros_like(raw))
+        if bits >= 8:
+            return StoredRows(first, codes, raw, np.zeros(raw.shape, np.uint8))
+        return StoredRows(first, codes, raw & np.uint8((1 << bits) - 1), (raw >> bits).astype(np.uint8))
 
-    def _parts(self, first: int, count: int) -> tuple[Codes, Codes]:
-        length = self.shape[-1]
+    def _parts(self, first: int, count: int) -> tuple[Codes, Scales]:
         packed = self.container.raw(self.match.parts["codes"]).reshape(self.rows, -1)[first : first + count]
-        level = next(item.level for item in self.store.facts.levels if item.meaning == "scale")
-        raw = self.container.raw(self.match.parts[level])
-        return unpack_codes(packed, stored_bits(self.store)), scales_of_rows(
-            raw, self.order, first, count, length // self.block.facts.shape[1]
-        )
+        raw, grid = _raw_scales(self.container, self.match), self.grid
+        if grid.tall == 1:
+            scales = scales_of_rows(raw, self.order, first, count, grid.columns)
+        else:
+            above, below = first // grid.tall, -(-(first + count) // grid.tall)
+            tiles = scales_of_rows(raw, self.order, above, below - above, grid.columns)
+            scales = tiles[np.arange(first, first + count) // grid.tall - above]
+        return unpack_codes(packed, stored_bits(self.store)), scales
 
     def _record(self, first: int, count: int) -> tuple[Codes, Codes]:
         assert self.store.facts.record is not None
@@ -109,15 +136,32 @@ class StoredTensor:
         scales = elements // columns
         unit = scales + bytes_of(self.store, elements)
         raw = self.container.raw(self.match.parts["record"]).reshape(self.rows, length // elements, unit)[first : first + count]
-        packed = raw[..., scales:].reshape(count, -1, columns // 2)
-        codes = np.concatenate([packed & 15, packed >> 4], -1).reshape(count, length)
+        codes = unpack_halves(raw[..., scales:].reshape(count, -1, columns // 2)).reshape(count, length)
         return codes, np.ascontiguousarray(raw[..., :scales]).reshape(count, -1)
 
 
-def scale_bytes(rows: StoredRows, fmt: Format) -> Codes:
-    """Return the scales of some rows as they are stored: with what stood above their bits. uint8 [r, blocks]."""
+def _raw_scales(container: Container, match: Match) -> Scales:
+    """Return all scales as a view of the file, in its order; the native order of bytes."""
+    level = next(item.level for item in match.store.facts.levels if item.meaning == "scale")
+    entry = match.parts[level]
+    return container.raw(entry).view(BYTES[WORDS[entry.dtype]])
+
+
+def scale_bytes(rows: StoredRows, fmt: Format, tall: int = 1) -> Codes:
+    """Return the scales of some rows as they are stored: with what stood above their bits. uint8 [r, bytes].
+
+    tall: rows that share a scale; then those of the first row of each that begins here.
+    """
     bits = derive.codes(fmt).bits
-    return rows.scales if bits == 8 else (rows.scales | rows.flags << bits).astype(np.uint8)
+    scales, flags = (part[-rows.first % tall :: tall] for part in (rows.scales, rows.flags))
+    if bits < 8:
+        return (scales | flags << bits).astype(np.uint8)
+    return np.ascontiguousarray(scales.astype(BYTES[scales.dtype.itemsize], copy=False)).view(np.uint8)
+
+
+def spread(scales: Scales, columns: int, length: int) -> Scales:
+    """Return the scale of each element of some rows. scales: [r, blocks].   columns: elements of a block; the last may have fewer."""
+    return np.repeat(scales, columns, axis=1)[:, :length]
 
 
 def row_step(length: int) -> int:
@@ -139,18 +183,22 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
 
 def _opened(container: Container, match: Match, others: tuple[str, ...]) -> StoredTensor | str:
     """Return a weight as one store holds it, or what is wrong with the shapes of its parts."""
-    check_described(container, match, block_of(match.store).facts.shape[1])
+    check_described(container, match, unit_of(match.store))
     shape = _shape(match)
     if isinstance(shape, str):
         return shape
-    rows, blocks = math.prod(shape[:-1]), shape[-1] // block_of(match.store).facts.shape[1]
+    grid = grid_of(match.store, shape)
     tensor = tensor_level(match.store)
     if tensor is not None and match.parts[tensor.level].elements != 1:
         return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
     if match.store.facts.record is not None:
         return StoredTensor(container, match, shape, Order("row_major", None, "separated", "scales stand before their codes"), others)
-    level = next(item.level for item in match.store.facts.levels if item.meaning == "scale")
-    order = order_of(container.raw(match.parts[level]), rows, blocks, match.store.facts.scale_layouts, _declared_tiles(container, match))
+    wrong = _misshapen(match, shape)
+    if wrong is not None:
+        return wrong
+    order = order_of(
+        _raw_scales(container, match), grid.rows, grid.columns, match.store.facts.scale_layouts, _declared_tiles(container, match)
+    )
     if isinstance(order, str):
         return order
     if order.layout != "row_major" and len(shape) > 2:
@@ -189,6 +237,20 @@ def _shape(match: Match) -> tuple[int, ...] | str:
     if facts.record is not None and entry.size != size_of_records(match.store, shape):
         return f"{entry.name} has {entry.size} bytes for shape {list(shape)}"
     return (1, *shape) if len(shape) == 1 else shape
+
+
+def _misshapen(match: Match, shape: tuple[int, ...]) -> str | None:
+    """Return what is wrong with the shape of scales that are not simply blocks of a row; None: nothing, or their count tells."""
+    extent, grid = scale_extent(block_of(match.store)), grid_of(match.store, shape)
+    entry = match.parts[next(item.level for item in match.store.facts.levels if item.meaning == "scale")]
+    if extent.rows == 0:
+        return None if entry.elements == 1 else f"{entry.name} has shape {list(entry.shape)}: one number was expected"
+    if extent.rows == 1 and extent.columns:
+        return None
+    if shape[-2] % extent.rows and math.prod(shape[:-2]) > 1:
+        return f"a stack of matrices of {shape[-2]} rows in tiles of {extent.rows}: how the stack is tiled is not known"
+    wanted = (*shape[:-2], -(-shape[-2] // extent.rows), grid.columns)
+    return None if entry.shape == wanted else f"{entry.name} has shape {list(entry.shape)}: {list(wanted)} was expected"
 
 
 def _declared_tiles(container: Container, match: Match) -> bool | None:

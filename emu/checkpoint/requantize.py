@@ -15,7 +15,7 @@ from emu.base.errors import EmuError, FileError, SpecError
 from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
 from emu.checkpoint.decoded import Decoder
 from emu.checkpoint.facts import scale_format as scale_format_of
-from emu.checkpoint.facts import unit_of
+from emu.checkpoint.facts import tensor_level, unit_of
 from emu.checkpoint.read import StoredRows, StoredTensor
 from emu.ops.functions import quantize
 from emu.spec import get
@@ -32,10 +32,13 @@ def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
     fitting = [recipe.id for recipe in candidates(store) if recipe.facts.block in store.facts.blocks]
     if named is not None:
         recipe: Recipe = get("recipe", named)
-        if recipe.id not in fitting:
+        if fitting and recipe.id not in fitting:
             raise SpecError(f"checkpoint/{store.id}: recipe {recipe.id} does not make its blocks: name one of {', '.join(fitting)}")
-        return recipe
+        if fitting:
+            return recipe
     own = store.facts.write.recipe if store.facts.write is not None else None
+    if not fitting:
+        raise SpecError(f"checkpoint/{store.id}: no recipe makes its blocks: only weights of stores that hold the same codes go there")
     if own is None:
         raise SpecError(
             f"checkpoint/{store.id}: the recipe by which its weights are made is not known: --recipe names one of {', '.join(fitting)}"
@@ -111,7 +114,7 @@ class Requantized:
     @cached_property
     def tensor_bits(self) -> int | None:
         """Raw binary32 bits of the new tensor factor; None where the store has none. Raises: FileError (the recipe refuses the maximum)."""
-        if not has_tensor_level(self.recipe):
+        if tensor_level(self.store) is None:
             return None
         bits = tensor_code(self.recipe.id, self.amax)
         if bits is None:
@@ -143,7 +146,8 @@ class Requantized:
         """Yield the number of the first of some rows, and their values: binary32 bits [r, n]."""
         decoder = Decoder(self.tensor, {})  # anew: those of all weights of a model would fill the memory
         for rows in self.tensor.chunks():
-            yield rows.first, decoder.bits[decoder.places(rows)]
+            places = decoder.places(rows)  # which may make room for more
+            yield rows.first, decoder.bits[places]
 
     def _refused(self, why: str) -> FileError:
         return FileError(f"{self.tensor.container.path}: {self.name}: {why}")

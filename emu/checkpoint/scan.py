@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.checkpoint.facts import element_bits
-from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.checkpoint.read import StoredRows, StoredTensor, scale_bytes
 from emu.spec import derive, get
 from emu.spec.models import Block, Format
 
 SHOWN = 3  # rows of a fault
+MOST = 64  # codes of a block that are shown
 TILE = 16  # rows that a 2-D recipe gives one scale
 
 
@@ -21,9 +22,11 @@ TILE = 16  # rows that a 2-D recipe gives one scale
 class Scan:
     """What a tensor holds.
 
-    blocks: how many.   pairs: int64 [256, magnitudes], blocks by scale code and largest magnitude code, those with a set flag left out.
+    blocks: how many.   pairs: int64 [256, magnitudes], blocks by scale code and largest magnitude code, those with a set flag left out;
+    of scales wider than a byte nothing is counted.
     first: (scale, magnitude) -> row and block where the pair is first met.   flagged: blocks with a set high bit.
-    minus_zero: codes of -0.   tiled: are the scales of every 16 rows equal.   faults: text of each damage -> first places.
+    minus_zero: codes of -0.   tiled: are the scales of every 16 rows equal, where each row has its own.
+    faults: text of each damage -> first places.
     """
 
     pairs: NDArray[np.int64]
@@ -37,7 +40,7 @@ class Scan:
 
 def scan_tensor(tensor: StoredTensor) -> Scan:
     """Count what a tensor holds, some rows at a time."""
-    found = Scan(np.zeros((256, 1 << element_bits(tensor.block) - 1), np.int64))
+    found = Scan(np.zeros((256, 1 << element_bits(tensor.block) - 1), np.int64), tiled=tensor.grid.tall == 1)
     for rows in tensor.chunks():
         _count(found, tensor, rows)
     bits = tensor.tensor_bits
@@ -47,30 +50,29 @@ def scan_tensor(tensor: StoredTensor) -> Scan:
 
 
 def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
-    columns, fmt = tensor.block.facts.shape[1], tensor.scale_format
-    codes = rows.codes.reshape(len(rows.codes), -1, columns)
+    grid, fmt = tensor.grid, tensor.scale_format
+    over = -rows.codes.shape[1] % grid.wide
+    codes = np.pad(rows.codes, ((0, 0), (0, over))) if over else rows.codes
+    codes = codes.reshape(len(codes), grid.columns, grid.wide)
     bits, magnitudes = element_bits(tensor.block), found.pairs.shape[1]
     top = (codes & magnitudes - 1).max(-1)
     high = tensor.store.facts.high_bit
     plain = rows.flags == 0 if high == "flag" else np.ones_like(rows.flags, bool)
-    found.blocks += top.size
+    wide = derive.codes(fmt).bits > 8
+    found.blocks += scale_bytes(rows, fmt, grid.tall).size // rows.scales.itemsize
     found.flagged += int((rows.flags != 0).sum())
     found.minus_zero += int((codes[plain] == magnitudes).sum())
-    index = rows.scales.astype(np.int64) * magnitudes + top
-    counts = np.bincount(index[plain], minlength=found.pairs.size).reshape(found.pairs.shape)
-    for scale, size in zip(*np.nonzero((found.pairs == 0) & (counts > 0)), strict=True):
-        row, block = np.argwhere(plain & (index == scale * magnitudes + size))[0]
-        found.first[int(scale), int(size)] = rows.first + int(row), int(block)
-    found.pairs += counts
+    if not wide:
+        _pairs(found, rows, top, plain)
     if found.tiled:
         whole = rows.scales[: len(rows.scales) // TILE * TILE].reshape(-1, TILE, rows.scales.shape[1])
         found.tiled = bool(len(whole) and (whole == whole[:, :1]).all())
 
     def shown(row: int, block: int) -> str:
-        return f"scale {rows.scales[row, block]:02X}, codes {codes_text(codes[row, block], bits)}"
+        return f"scale {rows.scales[row, block]:0{2 * rows.scales.itemsize}X}, codes {codes_text(codes[row, block, :MOST], bits)}"
 
     if tensor.store.facts.nan_scale in ("nan", "refused"):
-        _fault(found, "a NaN scale", np.isin(rows.scales, nan_codes(fmt)), rows.first, shown)
+        _fault(found, "a NaN scale", nan_places(rows.scales, fmt), rows.first, shown)
     if bits > 4:
         _fault(
             found,
@@ -81,13 +83,31 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
         )
     if high == "refused":
         _fault(found, "a scale with bit 7 set, which is negative or no scale", rows.flags != 0, rows.first, shown)
-    if derive.codes(fmt).bits < 8:
+    if wide:
+        sign = rows.scales.dtype.type(derive.codes(fmt).sign_bit)
+        infinite = rows.scales & ~sign == derive.codes(fmt).inf
+        _fault(found, "a scale that is infinite", infinite, rows.first, shown)
+        negative = (rows.scales & sign != 0) & ~infinite & ~nan_places(rows.scales, fmt)
+        _fault(found, "a scale that is negative", negative, rows.first, shown)
+    if derive.codes(fmt).bits != 8:
         _fault(found, "codes that are not zero under the scale zero", (rows.scales == 0) & (top > 0), rows.first, shown)
 
 
-def nan_codes(fmt: Format) -> list[int]:
-    """Return the codes of a format of at most 8 bits that are NaN."""
-    return [code for code in range(1 << derive.codes(fmt).bits) if derive.is_nan_code(code, fmt)]
+def _pairs(found: Scan, rows: StoredRows, top: NDArray[np.uint8], plain: NDArray[np.bool_]) -> None:
+    """Count pairs of scale code and largest magnitude code. top, plain: [r, blocks]."""
+    magnitudes = found.pairs.shape[1]
+    index = rows.scales.astype(np.int64) * magnitudes + top
+    counts = np.bincount(index[plain], minlength=found.pairs.size).reshape(found.pairs.shape)
+    for scale, size in zip(*np.nonzero((found.pairs == 0) & (counts > 0)), strict=True):
+        row, block = np.argwhere(plain & (index == scale * magnitudes + size))[0]
+        found.first[int(scale), int(size)] = rows.first + int(row), int(block)
+    found.pairs += counts
+
+
+def nan_places(codes: NDArray[Any], fmt: Format) -> NDArray[np.bool_]:
+    """Return which codes of a format are NaN. Shape of codes."""
+    mask, top, listed = derive.nan_codes(fmt)
+    return np.asarray(codes.astype(np.int64) & mask > top) | np.isin(codes, list(listed))
 
 
 def finite_codes(block: Block) -> NDArray[np.bool_]:

@@ -21,8 +21,9 @@ from emu.spec.models.format import ExponentFacts
 def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, block: str | None = None) -> Value:
     """Return the value of one element of a unit of a store.
 
-    stored: bytes as the file has them: `codes` of one block and each level by name (little end first for the hex of a level is not
-    asked for: most significant byte first), or `record`.   lane: element of the unit.   block: one of the store's; None: the first.
+    stored: bytes as the file has them: `codes` of one block (of a tile, of one row of it) and each level by name (little end first for
+    the hex of a level is not asked for: most significant byte first), or `record`.   lane: element of the unit.
+    block: one of the store's; None: the first.
     Raises: OperandError (bytes missing or too few, a bit that the store refuses).   Source: the store's sources.
     """
     facts = store.facts
@@ -33,8 +34,11 @@ def stored_value(store: Checkpoint, stored: Mapping[str, bytes], lane: int, bloc
     if facts.record is not None:
         unit, lane = _unit(store, facts.record.elements, stored.get("record", b""), scale, lane)
         stored = {name: data for name, data in stored.items() if name != "record"} | unit
-    if set(stored) != {"codes", *levels} or len(stored["codes"]) != bytes_of(store, columns) or not 0 <= lane < columns:
-        raise OperandError(f"{store.id}: a block is {bytes_of(store, columns)} bytes of codes and the levels {', '.join(levels)}")
+    size, held = bytes_of(store, columns), len(stored.get("codes", b""))
+    if set(stored) != {"codes", *levels} or not (held == size or (facts.edges == "cut" and 0 < held < size)) or not 0 <= lane < columns:
+        raise OperandError(f"{store.id}: a block is {size} bytes of codes and the levels {', '.join(levels)}")
+    if facts.edges == "cut" and lane >= held:
+        raise OperandError(f"{store.id}: element {lane} lies behind the {held} codes of a cut block")
     numbers = {name: int.from_bytes(stored[name], "big") for name in levels}
     code = _code(stored["codes"], lane, stored_bits(store), facts.packing)
     if code >> element_bits(chosen):

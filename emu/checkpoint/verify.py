@@ -16,6 +16,7 @@ from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere
+from emu.checkpoint.facts import kind_of
 from emu.checkpoint.hold import factor_of
 from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
@@ -148,7 +149,7 @@ def _padding(tensor: StoredTensor) -> Iterator[Fault]:
     if level is None:
         return
     raw, length = tensor.container.raw(tensor.match.parts[level]), tensor.shape[-1]
-    count = padding_set(raw, tensor.order, tensor.rows, length // tensor.block.facts.shape[1], row_step(length))
+    count = padding_set(raw, tensor.order, tensor.rows, tensor.grid.columns, row_step(length))
     if count:
         yield Fault(tensor.name, f"{count} bytes of the padding of its scales are not zero")
 
@@ -198,8 +199,7 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container,
 def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
     """Yield how a weight differs from the original's: shape, kind of block, tensor factor, codes and scales."""
     mine, theirs = tensor.block, other.block
-    kinds = [(item.facts.shape, item.element_formats, some.scale_format) for item, some in ((mine, tensor), (theirs, other))]
-    if tensor.shape != other.shape or kinds[0] != kinds[1]:
+    if tensor.shape != other.shape or kind_of(tensor.store) != kind_of(other.store):
         yield Fault(
             tensor.name, f"{list(tensor.shape)} in blocks of {mine.id}, in the original {list(other.shape)} in blocks of {theirs.id}"
         )

@@ -9,19 +9,21 @@ from typing import Any
 from emu.checkpoint.container import Entry
 from emu.spec.models.checkpoint import Written, WrittenEntry
 
+Sides = tuple[int, int]
 PLAIN = {"format": "pt"}  # by which loaders of torch know a file
 
 
-def metadata_of(written: Written, weights: Iterable[str], kept: Iterable[Entry]) -> dict[str, str]:
-    """Return the metadata of each file of a checkpoint. weights: names of the quantized tensors.   kept: the others.
+def metadata_of(written: Written, weights: Mapping[str, Sides], kept: Iterable[Entry]) -> dict[str, str]:
+    """Return the metadata of each file of a checkpoint. weights: quantized tensors: name -> how many rows and columns share a scale.
+    kept: the others.
 
     Every file has that of all: a loader that joins the metadata of the files takes one list of names for the whole model.
     """
     header = written.header
     if header is None:
         return PLAIN
-    weight, other = (json.dumps(_filled({}, entries)) for entries in (header.weight, header.other))
-    said = dict.fromkeys(weights, weight) | {entry.name: other for entry in kept if "." in entry.name}
+    said = {name: json.dumps(_filled({}, header.weight, sides)) for name, sides in weights.items()}
+    said |= dict.fromkeys((entry.name for entry in kept if "." in entry.name), json.dumps(_filled({}, header.other)))
     return PLAIN | said | {header.names: json.dumps(list(said))}
 
 
@@ -43,10 +45,10 @@ def said_in_file(written: Written) -> dict[str, str | int]:
     return {item.keys[0]: item.word if item.word is not None else item.number or 0 for item in written.entries}
 
 
-def _filled(data: dict[str, Any], entries: Iterable[WrittenEntry]) -> dict[str, Any]:
+def _filled(data: dict[str, Any], entries: Iterable[WrittenEntry], sides: Sides = (0, 0)) -> dict[str, Any]:
     """Set entries of an object. Returns: it."""
     for item in entries:
-        _put(data, item.keys, _said(item))
+        _put(data, item.keys, list(sides) if item.sides else _said(item))
     return data
 
 
@@ -59,10 +61,12 @@ def _put(data: dict[str, Any], keys: tuple[str, ...], value: object) -> None:
 
 def _said(item: WrittenEntry) -> object:
     """Return what an entry says, as JSON has it."""
-    if item.nothing is not None:
-        return None
+    if item.nothing is not None or item.empty is not None:
+        return None if item.empty is None else {}
     if item.truth is not None:
         return item.truth == "yes"
+    if item.numbers is not None:
+        return list(item.numbers)
     return item.word if item.word is not None else item.number if item.number is not None else list(item.words or ())
 
 

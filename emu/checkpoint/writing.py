@@ -15,20 +15,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.arrays.rows import pack_codes
+from emu.arrays.rows import pack_codes, pack_halves
 from emu.checkpoint.container import Container, Entry
-from emu.checkpoint.facts import WORDS, block_of, bytes_of, size_of_records, stored_bits, unit_of
+from emu.checkpoint.facts import block_of, bytes_of, grid_of, scale_extent, size_of_records, stored_bits, unit_of
 from emu.checkpoint.read import StoredTensor, scale_bytes
 from emu.checkpoint.requantize import Requantized
+from emu.checkpoint.rescaled import Rescaled
 from emu.checkpoint.words import metadata_of, said_in_file, words_of
 from emu.files.gguf import write_gguf
 from emu.files.writers import Planned, write_planned
 from emu.spec.models import Checkpoint
-from emu.spec.models.checkpoint import Record, Written
+from emu.spec.models.checkpoint import WORDS, Record, Written
 
 SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one tensor
 PART: Final = 1 << 20  # bytes of scales that are read at once
-Weight = StoredTensor | Requantized
+ONE: Final = {"scalar": (), "vector": (1,), "matrix": (1, 1)}  # shape of the one number of a tensor
+Weight = StoredTensor | Requantized | Rescaled
 
 
 def module_of(weight: str) -> str:
@@ -40,14 +42,14 @@ def write_store(
     folder: Path,
     store: Checkpoint,
     written: Written,
-    weights: Mapping[str, int | None],
+    weights: Mapping[str, tuple[int, ...]],
     planned: Sequence[Planned],
     kept: Sequence[Entry],
     config: Mapping[str, Any],
 ) -> None:
     """Write the tensor files of a store, an index where there are several, and the JSON files.
 
-    written: its facts of writing.   weights: names of the quantized weights.   planned: all tensors, in their order.   kept: the others.
+    written: its facts of writing.   weights: the quantized ones: name -> shape.   planned: all tensors, in their order.   kept: the others.
     config: JSON files of the source.   Raises: FileError (as emu.files.writers).
     """
     record = store.facts.record
@@ -57,7 +59,8 @@ def write_store(
     shards = _sharded(planned)
     count = len(shards)
     names = ["model.safetensors"] if count == 1 else [f"model-{i:05d}-of-{count:05d}.safetensors" for i in range(1, count + 1)]
-    metadata = metadata_of(written, [module_of(name) + store.facts.weights[0] for name in weights], kept)
+    sides = {module_of(name) + store.facts.weights[0]: grid_of(store, shape)[:2] for name, shape in weights.items()}
+    metadata = metadata_of(written, sides, kept)
     for name, items in zip(names, shards, strict=True):
         write_planned(folder / name, items, metadata)
     if count > 1:
@@ -76,14 +79,14 @@ def planned_weight(
     factor: binary32 bits of its tensor factor there; None where the store has none.   folder: where the scales wait.
     progress: takes its name when its codes are written.
     """
-    facts, module = store.facts, module_of(tensor.name)
+    facts, module, grid = store.facts, module_of(tensor.name), grid_of(store, tensor.shape)
     waiting = folder / "scales.part"
 
     def codes() -> Iterator[NDArray[np.uint8]]:
         progress(tensor.name)
         with waiting.open("wb") as stream:
             for rows in tensor.chunks():
-                stream.write(np.ascontiguousarray(scale_bytes(rows, tensor.scale_format)).data)
+                stream.write(np.ascontiguousarray(scale_bytes(rows, tensor.scale_format, grid.tall)).data)
                 yield pack_codes(rows.codes, stored_bits(store))
 
     def scales() -> Iterator[NDArray[np.uint8]]:
@@ -94,7 +97,7 @@ def planned_weight(
 
     def number(name: str, word: str) -> Planned:
         data = np.array([factor], "<u4").view(np.uint8)
-        return Planned(name, word, (1,) if written.factor_shape == "vector" else (), data.size, partial(iter, [data]))
+        return Planned(name, word, ONE[written.factor_shape], data.size, partial(iter, [data]))
 
     if facts.record is not None:
         yield _records(tensor, store, module + (facts.record.suffix or ".weight"), facts.record, progress)
@@ -109,8 +112,9 @@ def planned_weight(
     for level in facts.levels:
         name, word = module + level.suffixes[0], level.dtypes[0]
         if level.meaning == "scale":
-            shape = (*lead, length // columns)
-            yield Planned(name, word, shape, math.prod(shape), scales)
+            down = -(-tensor.shape[-2] // (scale_extent(block_of(store)).rows or 1))
+            shape = (*lead[:-1], down, grid.columns) if scale_extent(block_of(store)).rows else ONE[written.factor_shape]
+            yield Planned(name, word, shape, math.prod(shape) * WORDS[word], scales)
         else:
             yield number(name, word)
 
@@ -124,8 +128,7 @@ def _records(tensor: Weight, store: Checkpoint, name: str, record: Record, progr
         progress(tensor.name)
         for rows in tensor.chunks():
             units = (len(rows.codes), tensor.shape[-1] // record.elements)
-            codes = rows.codes.reshape(*units, scales, 2, half)
-            packed = (codes[..., 0, :] | codes[..., 1, :] << 4).reshape(*units, scales * half)
+            packed = pack_halves(rows.codes.reshape(*units, scales, columns)).reshape(*units, scales * half)
             yield np.concatenate([scale_bytes(rows, tensor.scale_format).reshape(*units, scales), packed], -1)
 
     return Planned(name, record.type, tensor.shape, size_of_records(store, tensor.shape), units)

@@ -6,11 +6,10 @@ from typing import Any
 
 from emu.pages.frame import Data, Writer
 from emu.pages.render import Code, Ref, joined
-from emu.spec import Block, Checkpoint, derive, get
+from emu.spec import Block, Checkpoint, Format, derive, get
 from emu.spec.models.checkpoint import NamesExample, StoredCodes, StoredLevel
 
 MEANING = {
-    "scale": "scale of a block",
     "multiplier": "multiplies every element",
     "divisor": "**divides** every element",
     "amax": "the tensor's maximum itself; the block's factor makes a multiplier of it",
@@ -28,24 +27,34 @@ NAN = {
     "refused": "none of these: nobody may write it",
 }
 HIGH = {
-    "none": "there is none: a scale has 8 bits",
     "refused": "no writer sets it: damage",
     "ignored": "the reader does not look at it",
     "flag": "the flag of the block: it chooses the element format",
 }
 
 
+PRODUCT = {"result": "the type that is asked for"}
+SCALE = {"tensor": "scale of the tensor", "row": "scale of a row", "tile": "scale of a tile, row after row of tiles"}
+
+
 def data(store: Checkpoint) -> Data:
     """Return what the template shows: parts of the file, facts, words that declare it, worked examples."""
     facts = store.facts
+    scale: Format = get("format", get("block", facts.blocks[0]).scale_level.format)
     told = ("; the header says which under ", Code(facts.swizzle_key)) if facts.swizzle_key else ()
     rows = [
         ("packing", PACKING[facts.packing]),
         ("order of scales", (joined(" or ", [Ref("layout", name) for name in facts.scale_layouts]), told)),
         ("a scale code that is NaN in its format", NAN[facts.nan_scale]),
-        ("bit 7 of a scale", HIGH[facts.high_bit]),
+        ("bit 7 of a scale", HIGH.get(facts.high_bit, f"there is none: a scale has {derive.codes(scale).bits} bits")),
         ("the weight's name before quantization", joined(" or ", [("module", Code(suffix) if suffix else "") for suffix in facts.weights])),
     ]
+    if facts.edges is not None:
+        rows.append(("the last block of a row and of a column", "may hold fewer elements; the bytes have no padding"))
+    if facts.product is not None:
+        within = PRODUCT.get(facts.product) or Ref("format", facts.product)
+        steps = ", their product too, then that to the type that is asked for; each to nearest even"
+        rows.append(("read back by", ("code and scale rounded to ", within, steps)))
     if facts.companions:
         rows.append(("further tensors of a weight", [Code(suffix) for suffix in facts.companions]))
     if facts.described_by:
@@ -55,7 +64,7 @@ def data(store: Checkpoint) -> Data:
         "blocks": joined(" or ", [Ref("block", name) for name in facts.blocks]),
         "record": facts.record,
         "parts": _parts(store),
-        "beside": [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels] if facts.record else [],
+        "beside": [_row(level.level, level, _meaning(store, level)) for level in facts.levels] if facts.record else [],
         "facts": rows,
         "must": facts.told_by == "statement",
         "declared": [(item.where, Code(".".join(item.keys)), [Code(word) for word in item.words]) for item in facts.declared],
@@ -71,7 +80,14 @@ def _parts(store: Checkpoint) -> list[tuple[Any, ...]]:
         return [("scales", 0, scales), ("codes", scales, facts.record.elements * bits // 8)]
     assert facts.codes is not None
     named = [_row("codes", facts.codes, "element codes" + (", last axis one block" if facts.codes.grouped == "yes" else ""))]
-    return named + [_row(level.level, level, MEANING[level.meaning]) for level in facts.levels]
+    return named + [_row(level.level, level, _meaning(store, level)) for level in facts.levels]
+
+
+def _meaning(store: Checkpoint, level: StoredLevel) -> str:
+    """Return what a stored level is, in words."""
+    if level.meaning != "scale":
+        return MEANING[level.meaning]
+    return SCALE.get(str(get("block", store.facts.blocks[0]).scale_level.granularity), "scale of a block")
 
 
 def _row(name: str, part: StoredCodes | StoredLevel, meaning: str) -> tuple[Any, ...]:

@@ -18,7 +18,9 @@ import numpy as np
 
 ROWS, COLUMNS = 8, 128
 MODULES = ("model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj")
+PARTIAL = (130, 136)  # sides that end inside a block of 128 x 128
 MXFP6, MXFP8 = "mxfp6-pack-quantized", "mxfp8-quantized"
+COMPRESSED = ("compressed-tensors", "torch")
 COMMAND = "python tests/checkpoint/make_files.py FOLDER"
 
 
@@ -33,10 +35,10 @@ def weight(name: str, rows: int = ROWS, columns: int = COLUMNS, dtype: str = "bf
     return bits.view(ml_dtypes.bfloat16).astype(dtype)
 
 
-def torch_weights(dtype: str) -> dict[str, Any]:
+def torch_weights(dtype: str, rows: int = ROWS, columns: int = COLUMNS, modules: tuple[str, ...] = MODULES) -> dict[str, Any]:
     import torch
 
-    return {name: torch.tensor(weight(name).astype(np.float32)).to(getattr(torch, dtype)) for name in MODULES}
+    return {name: torch.tensor(weight(name, rows, columns).astype(np.float32)).to(getattr(torch, dtype)) for name in modules}
 
 
 def save(folder: Path, tensors: dict[str, Any], metadata: dict[str, str] | None = None, config: Any = None) -> None:
@@ -127,6 +129,62 @@ def torchao_nvfp4(folder: Path, dtype: str, swizzled: bool, levels: int) -> None
         save_values(folder, {name: tensors[f"{name}.weight"].dequantize(torch.float32) for name in MODULES})
 
 
+def compressed_tensors_fp8(folder: Path, preset: str, dtype: str) -> None:
+    """One scale for the tensor, for each row, or for each block of 128 x 128, of a weight whose sides are no multiples of 128.
+
+    How the library reads a weight back is kept, but for blocks, where the files would be large.
+    """
+    import torch
+    from compressed_tensors.compressors import BaseCompressor
+    from compressed_tensors.quantization import preset_name_to_scheme
+    from compressed_tensors.quantization.utils import calculate_qparams, maybe_pad_tensor_for_block_quant
+
+    scheme, library, stored = preset_name_to_scheme(preset, ["Linear"]), BaseCompressor.get_value_from_registry("float-quantized"), {}
+    block = preset == "FP8_BLOCK"
+    for name, item in (torch_weights(dtype, *PARTIAL, MODULES[:1]) if block else torch_weights(dtype)).items():
+        if block:
+            tiles = maybe_pad_tensor_for_block_quant(item, (128, 128)).reshape(2, 128, 2, 128)
+            low, high = tiles.amin((1, 3)), tiles.amax((1, 3))
+        else:
+            groups = item if preset == "FP8_DYNAMIC" else item.reshape(1, -1)
+            low, high = (found.reshape(-1, 1) if preset == "FP8_DYNAMIC" else found for found in (groups.amin(-1), groups.amax(-1)))
+        scale, _ = calculate_qparams(low, high, scheme.weights)
+        found = library.compress({"weight": item, "weight_scale": scale}, scheme)
+        stored |= {f"{name}.{part}": tensor for part, tensor in found.items()}
+        if not block and name == MODULES[0]:
+            save_values(folder, {name: library.decompress(found, scheme)["weight"].to(torch.float32)})
+    group = scheme.model_dump(mode="json", exclude_none=True)
+    config = {"config_groups": {"group_0": group}, "format": "float-quantized", "quant_method": "compressed-tensors"}
+    save(folder, stored, config={"quantization_config": config})
+
+
+def torchao_fp8(folder: Path, dtype: str, granularity: str) -> None:
+    import torch
+    from torchao.prototype.safetensors.safetensors_support import flatten_tensor_state_dict
+    from torchao.quantization import granularity as library
+    from torchao.quantization.quantize_.workflows.float8.float8_tensor import Float8Tensor
+
+    tensors = {}
+    for name, item in torch_weights(dtype).items():
+        tensors[f"{name}.weight"] = Float8Tensor.from_hp(item, granularity=getattr(library, granularity)())
+    save(folder, *flatten_tensor_state_dict(tensors))
+    save_values(folder, {name: tensors[f"{name}.weight"].dequantize(torch.float32) for name in MODULES})
+
+
+def transformers_fp8(folder: Path, dtype: str) -> None:
+    """By its quantizer of weights that it saves in the form of DeepSeek; two tiles."""
+    from types import SimpleNamespace
+
+    from transformers import FineGrainedFP8Config
+    from transformers.integrations.finegrained_fp8 import Fp8Quantize
+
+    quantizer, stored = Fp8Quantize(SimpleNamespace(quantization_config=FineGrainedFP8Config(weight_block_size=(128, 128)))), {}
+    for name, item in torch_weights(dtype, 128, 256, MODULES[:1]).items():
+        stored |= quantizer.convert({f"{name}.weight": item})
+    said = {"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+    save(folder, stored, config={"quantization_config": said})
+
+
 def torchao_mx(folder: Path, dtype: str, mode: str, swizzled: bool, element: str = "float4_e2m1fn_x2") -> None:
     import torch
     from torchao.prototype.mx_formats.config import ScaleCalculationMode
@@ -183,11 +241,18 @@ def _nvfp4_records(name: str) -> Any:
 
 
 FILES: dict[str, tuple[tuple[str, ...], Callable[[Path], None]]] = {
-    "compressed_tensors_nvfp4": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "NVFP4", "float32")),
-    "compressed_tensors_nvfp4_bf16": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "NVFP4", "bfloat16")),
-    "compressed_tensors_mxfp4": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP4", "bfloat16")),
-    "compressed_tensors_mxfp6": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP6A16", "bfloat16", MXFP6)),
-    "compressed_tensors_mxfp8": (("compressed-tensors", "torch"), lambda path: compressed_tensors(path, "MXFP8A16", "bfloat16", MXFP8)),
+    "compressed_tensors_nvfp4": (COMPRESSED, lambda path: compressed_tensors(path, "NVFP4", "float32")),
+    "compressed_tensors_nvfp4_bf16": (COMPRESSED, lambda path: compressed_tensors(path, "NVFP4", "bfloat16")),
+    "compressed_tensors_mxfp4": (COMPRESSED, lambda path: compressed_tensors(path, "MXFP4", "bfloat16")),
+    "compressed_tensors_mxfp6": (COMPRESSED, lambda path: compressed_tensors(path, "MXFP6A16", "bfloat16", MXFP6)),
+    "compressed_tensors_mxfp8": (COMPRESSED, lambda path: compressed_tensors(path, "MXFP8A16", "bfloat16", MXFP8)),
+    "compressed_tensors_fp8_tensor": (COMPRESSED, lambda path: compressed_tensors_fp8(path, "FP8", "bfloat16")),
+    "compressed_tensors_fp8_row": (COMPRESSED, lambda path: compressed_tensors_fp8(path, "FP8_DYNAMIC", "bfloat16")),
+    "compressed_tensors_fp8_row_fp32": (COMPRESSED, lambda path: compressed_tensors_fp8(path, "FP8_DYNAMIC", "float32")),
+    "compressed_tensors_fp8_block": (COMPRESSED, lambda path: compressed_tensors_fp8(path, "FP8_BLOCK", "bfloat16")),
+    "torchao_fp8_row": (("torchao", "torch"), lambda path: torchao_fp8(path, "bfloat16", "PerRow")),
+    "torchao_fp8_tensor": (("torchao", "torch"), lambda path: torchao_fp8(path, "float32", "PerTensor")),
+    "deepseek_fp8": (("transformers", "torch"), lambda path: transformers_fp8(path, "bfloat16")),
     "modelopt_nvfp4": (("nvidia-modelopt", "torch"), lambda path: modelopt(path, "bfloat16")),
     "torchao_nvfp4": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", False, 2)),
     "torchao_nvfp4_swizzled": (("torchao", "torch"), lambda path: torchao_nvfp4(path, "bfloat16", True, 2)),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from safetensors.numpy import load_file
 from emu.checkpoint import writing
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
+from emu.checkpoint.dequantized import read_weight
 from emu.spec import get, names
 
 At = Callable[[str], Path]
@@ -52,8 +54,9 @@ def raw(path: Path, name: str) -> NDArray[np.uint8]:
     return container.raw(container.entries[name])
 
 
-COMPRESSED = tuple(f"compressed_tensors_{name}" for name in ("mxfp4", "mxfp6", "mxfp8", "nvfp4"))
-TORCHAOS = tuple(f"torchao_{name}" for name in ("mxfp4", "mxfp8_e4m3", "mxfp8_e5m2", "nvfp4", "nvfp4_1level"))
+REAL = tuple(f"fp8_{part}{word}" for part in ("block", "row", "tensor") for word in ("", "_fp32"))  # scales that are no powers of two
+COMPRESSED = tuple(f"compressed_tensors_{name}" for name in ("mxfp4", "mxfp6", "mxfp8", "nvfp4", *REAL))
+TORCHAOS = tuple(f"torchao_{name}" for name in ("fp8_row", "fp8_tensor", "mxfp4", "mxfp8_e4m3", "mxfp8_e5m2", "nvfp4", "nvfp4_1level"))
 MLX = ("mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4")
 FIELDS: dict[str, tuple[int, int]] = {
     "mxfp6": (2, 3),
@@ -76,6 +79,20 @@ def wide_values(path: Path, store: str) -> dict[str, NDArray[np.float32]]:
         whole = np.where(field > 0, rest + (1 << fraction), rest).astype(np.float32) * np.where(codes >> bits - 1, -1, 1).astype(np.float32)
         scales = np.repeat(raw(path, parts[1]).reshape(8, 4).astype(np.int32), 32, -1) - 127
         found[name] = np.ldexp(whole, np.maximum(field, 1) - (1 << exponent - 1) + 1 - fraction + scales).astype(np.float32)
+    return found
+
+
+def real_values(path: Path) -> dict[str, NDArray[np.float64]]:
+    """What a recorded file of E4M3 under scales of rows or of the tensor means, by hand, exactly: 4 bits by 24 fill no binary64."""
+    found = {}
+    for name in MODULES:
+        parts = (f"{name}._weight_qdata", f"{name}._weight_scale") if "torchao" in path.name else (f"{name}.weight", f"{name}.weight_scale")
+        codes, scales = raw(path, parts[0]).reshape(8, 128).astype(np.int32), raw(path, parts[1])
+        short = open_checkpoint(path).entries[parts[1]].dtype == "BF16"
+        bits = scales.view("<u2").astype("<u4") << 16 if short else scales.view("<u4")
+        field, rest = codes >> 3 & 15, codes & 7
+        magnitude = np.ldexp(np.where(field > 0, rest + 8, rest).astype(np.float64), np.maximum(field, 1) - 10)
+        found[name] = np.where(codes > 127, -magnitude, magnitude) * bits.view("<f4").astype(np.float64).reshape(-1, 1)
     return found
 
 
@@ -113,7 +130,12 @@ def whole(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[[str
     """A function: store to convert to -> a model of one layer, two of whose weights that store can hold, and the values of these."""
 
     def made(to: str) -> tuple[Path, dict[str, NDArray[np.float32]]]:
-        if to.endswith(tuple(FIELDS)):
+        if "_fp8_" in to or to == "deepseek_fp8":
+            name = {"row": "compressed_tensors_fp8_row", "row_fp32": "compressed_tensors_fp8_row_fp32"}.get(to.partition("fp8_")[2])
+            source = recorded(name or "compressed_tensors_fp8_tensor")
+            source = recorded("torchao_fp8_tensor") if to in ("torchao_fp8_tensor", "deepseek_fp8") else source
+            values = {name: found.astype(np.float32) for name, found in real_values(source).items()}
+        elif to.endswith(tuple(FIELDS)):
             name = "compressed_tensors_mxfp8" if to == "torchao_mxfp8_e4m3" else to
             source, values = recorded(name), wide_values(recorded(name), name)
         elif to.endswith("_nvfp4"):
@@ -141,9 +163,46 @@ def test_transformers_loads_a_whole_model(whole: Any, tmp_path: Path, to: str) -
     model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new", quantization_config=about, dtype=torch.bfloat16)
     loaded = dict(model.named_parameters())
     assert set(loaded) == {*PLAIN, *(f"{name}.weight" for name in MODULES)}
-    for name, wanted in values.items():
-        same(loaded[f"{name}.weight"].detach().float().numpy(), wanted)
+    for name, wanted in values.items():  # of the type that was asked for, bfloat16
+        same(loaded[f"{name}.weight"].detach().float().numpy(), wanted.astype(ml_dtypes.bfloat16).astype(np.float32))
     assert all((loaded[name] == 0.25).all() for name in PLAIN)
+
+
+def test_transformers_loads_a_whole_model_of_deepseek(whole: Any, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="transformers needs torch")
+    transformers = pytest.importorskip("transformers", reason="reads the store")
+    given, values = whole("deepseek_fp8")
+    assert convert_checkpoint(given, "deepseek_fp8", tmp_path / "new").lossless
+    for dtype, wide in ((torch.bfloat16, ml_dtypes.bfloat16), (torch.float32, np.float32)):
+        about = transformers.FineGrainedFP8Config(dequantize=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new", quantization_config=about, dtype=dtype)
+        loaded = dict(model.named_parameters())
+        assert set(loaded) == {*PLAIN, *(f"{name}.weight" for name in MODULES)}
+        for name, wanted in values.items():
+            same(loaded[f"{name}.weight"].detach().float().numpy(), wanted.astype(wide).astype(np.float32))
+            assert np.array_equal(read_weight(tmp_path / "new", f"{name}.weight", wide), wanted.astype(wide))
+
+
+def test_the_readers_of_tiles_give_the_values(recorded: At, tmp_path: Path) -> None:
+    """Whole tiles by transformers, cut ones by compressed-tensors: as `read_weight` says, in each type."""
+    torch = pytest.importorskip("torch", reason="the readers need torch")
+    library = pytest.importorskip("transformers.integrations.finegrained_fp8", reason="reads tiles")
+    compressors = pytest.importorskip("compressed_tensors.compressors", reason="reads tiles")
+    from compressed_tensors.quantization import preset_name_to_scheme
+    from safetensors.torch import load_file as load_tensors
+
+    name = MODULES[0]
+    convert_checkpoint(recorded("deepseek_fp8"), "deepseek_fp8", tmp_path / "whole")
+    found = load_tensors(tmp_path / "whole" / "model.safetensors")
+    for dtype, wide in ((torch.bfloat16, ml_dtypes.bfloat16), (torch.float32, np.float32)):
+        read = library.Fp8Dequantize(None)._dequantize_one(found[f"{name}.weight"], found[f"{name}.weight_scale_inv"], dtype)
+        same(read.float().numpy(), read_weight(tmp_path / "whole", f"{name}.weight", wide).astype(np.float32))
+    reader, scheme = compressors.BaseCompressor.get_value_from_registry("float-quantized"), preset_name_to_scheme("FP8_BLOCK", ["Linear"])
+    for to, wide in (("compressed_tensors_fp8_block", ml_dtypes.bfloat16), ("compressed_tensors_fp8_block_fp32", np.float32)):
+        convert_checkpoint(recorded("compressed_tensors_fp8_block"), to, tmp_path / to)
+        found = load_tensors(tmp_path / to / "model.safetensors")
+        read = reader.decompress({part: found[f"{name}.{part}"] for part in ("weight", "weight_scale")}, scheme)["weight"]
+        same(read.float().numpy(), read_weight(tmp_path / to, f"{name}.weight", wide).astype(np.float32))
 
 
 TORCHAO = pytest.mark.parametrize("to", TORCHAOS)
@@ -166,7 +225,7 @@ def test_transformers_loads_a_whole_model_of_torchao(
     assert set(loaded) == {*PLAIN, *(f"{name}.weight" for name in MODULES)}
     for name, wanted in values.items():
         weight = loaded[f"{name}.weight"]
-        assert type(weight.data).__name__ == ("MXTensor" if "mxfp" in to else "NVFP4Tensor")
+        assert type(weight.data).__name__ == ("MXTensor" if "mxfp" in to else "Float8Tensor" if "fp8" in to else "NVFP4Tensor")
         same(weight.dequantize(torch.float32).detach().numpy(), wanted)
         if "mxfp" in to:  # the kernel of choice needs a GPU
             emulated = type(weight.kernel_preference).EMULATED
@@ -231,6 +290,6 @@ def test_mlx_gives_the_values_of_mxfp8(recorded: At, tmp_path: Path) -> None:
 def test_the_spec_names_the_readers_that_are_run_here() -> None:
     """And gguf's, of test_checkpoint_gguf.py."""
     run = dict.fromkeys(COMPRESSED, ("compressed_tensors",)) | dict.fromkeys(TORCHAOS, ("torchao",)) | dict.fromkeys(MLX, ("mlx",))
-    run |= {"gpt_oss_mxfp4": ("gpt_oss",)} | dict.fromkeys(("gguf_mxfp4", "gguf_nvfp4"), ("gguf",))
+    run |= {"gpt_oss_mxfp4": ("gpt_oss",), "deepseek_fp8": ("transformers",)} | dict.fromkeys(("gguf_mxfp4", "gguf_nvfp4"), ("gguf",))
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     assert {store.id: store.facts.write.read_by for store in stores if store.facts.write is not None and store.facts.write.read_by} == run

@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any, Final
 
-from emu.checkpoint.facts import block_of, scale_format
+from emu.checkpoint.facts import Kind, kind_of
 from emu.pages.render import Code, Links, Ref, SourceRef, joined, render
 from emu.spec import Checkpoint, get, names
 from tools.docs import TEMPLATES
 
 HEADER: Final = ("store", "blocks", "known by", "written as", "quantized again by", "read back by")
-Kind = tuple[tuple[str, ...], int, str]
 Row = tuple[Any, ...]
 
 
@@ -22,15 +21,11 @@ def stores_page() -> str:
     return render("stores", Links(""), TEMPLATES, header=HEADER, tables=tables)
 
 
-def kind_of(store: Checkpoint) -> Kind:
-    """Return what must be the same in stores that hold the same codes: formats of elements, length of a block, format of its scales."""
-    block = block_of(store)
-    return block.element_formats, block.facts.shape[1], scale_format(store).id
-
-
 def _title(kind: Kind) -> str:
-    elements, length, scale = kind
-    return f"{' or '.join(elements)} in blocks of {length}, scales {scale}"
+    tall, wide = kind.extent
+    parts = f"blocks of {wide}" if tall == 1 else f"tiles of {tall} x {wide}"
+    where = f"in {parts}" if wide else "by rows" if tall else "by the tensor"
+    return f"{' or '.join(kind.elements)} {where}, scales {kind.scale}"
 
 
 def _row(store: Checkpoint) -> Row:

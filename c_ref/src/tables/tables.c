@@ -357,6 +357,30 @@ static const emu_format *const elements_e2m1_fp32scale[] = {&format_e2m1};
 static const emu_block_level block_levels_e2m1_fp32scale[] = {{"scale", &format_fp32, 1, 16}};
 /* e2m1_fp32scale (paper): 16 E2M1 elements, one FP32 scale: the baseline of UFP4 */
 static const emu_block block_e2m1_fp32scale = {1, 16, 1, elements_e2m1_fp32scale, 1, block_levels_e2m1_fp32scale};
+static const emu_format *const elements_e4m3_row[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_row[] = {{"scale", &format_fp32, 1, 0}};
+/* e4m3_row (measured): E4M3 elements, one FP32 scale per row */
+static const emu_block block_e4m3_row = {1, 1, 1, elements_e4m3_row, 1, block_levels_e4m3_row};
+static const emu_format *const elements_e4m3_row_bf16[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_row_bf16[] = {{"scale", &format_bf16, 1, 0}};
+/* e4m3_row_bf16 (measured): E4M3 elements, one BF16 scale per row */
+static const emu_block block_e4m3_row_bf16 = {1, 1, 1, elements_e4m3_row_bf16, 1, block_levels_e4m3_row_bf16};
+static const emu_format *const elements_e4m3_tensor[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_tensor[] = {{"scale", &format_fp32, 0, 0}};
+/* e4m3_tensor (measured): E4M3 elements, one FP32 scale for the whole tensor */
+static const emu_block block_e4m3_tensor = {1, 1, 1, elements_e4m3_tensor, 1, block_levels_e4m3_tensor};
+static const emu_format *const elements_e4m3_tensor_bf16[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_tensor_bf16[] = {{"scale", &format_bf16, 0, 0}};
+/* e4m3_tensor_bf16 (measured): E4M3 elements, one BF16 scale for the whole tensor */
+static const emu_block block_e4m3_tensor_bf16 = {1, 1, 1, elements_e4m3_tensor_bf16, 1, block_levels_e4m3_tensor_bf16};
+static const emu_format *const elements_e4m3_tile128[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_tile128[] = {{"scale", &format_fp32, 128, 128}};
+/* e4m3_tile128 (measured): E4M3 elements, one FP32 scale for each tile of 128 x 128 */
+static const emu_block block_e4m3_tile128 = {128, 128, 1, elements_e4m3_tile128, 1, block_levels_e4m3_tile128};
+static const emu_format *const elements_e4m3_tile128_bf16[] = {&format_e4m3};
+static const emu_block_level block_levels_e4m3_tile128_bf16[] = {{"scale", &format_bf16, 128, 128}};
+/* e4m3_tile128_bf16 (measured): E4M3 elements, one BF16 scale for each tile of 128 x 128 */
+static const emu_block block_e4m3_tile128_bf16 = {128, 128, 1, elements_e4m3_tile128_bf16, 1, block_levels_e4m3_tile128_bf16};
 static const emu_format *const elements_hif4[] = {&format_e1m2};
 static const emu_block_level block_levels_hif4[] = {
     {"scale", &format_e6m2, 1, 64}, {"level8", &format_ue1m0, 1, 8}, {"level4", &format_ue1m0, 1, 4},
@@ -5911,6 +5935,12 @@ const emu_named_transform emu_transforms[] = {
 
 const emu_named_block emu_blocks[] = {
     {"e2m1_fp32scale", "e2m1_fp32scale", &block_e2m1_fp32scale},
+    {"e4m3_row", "e4m3_row", &block_e4m3_row},
+    {"e4m3_row_bf16", "e4m3_row_bf16", &block_e4m3_row_bf16},
+    {"e4m3_tensor", "e4m3_tensor", &block_e4m3_tensor},
+    {"e4m3_tensor_bf16", "e4m3_tensor_bf16", &block_e4m3_tensor_bf16},
+    {"e4m3_tile128", "e4m3_tile128", &block_e4m3_tile128},
+    {"e4m3_tile128_bf16", "e4m3_tile128_bf16", &block_e4m3_tile128_bf16},
     {"hif4", "hif4", &block_hif4},
     {"if4", "if4", &block_if4},
     {"mxe1m2", "mxe1m2", &block_mxe1m2},

@@ -6,7 +6,7 @@ from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format, Layout, Recipe
 from emu.spec.models.block import LevelFacts
-from emu.spec.models.checkpoint import StoredLevel
+from emu.spec.models.checkpoint import WORDS, StoredLevel
 from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
 
@@ -39,17 +39,12 @@ def check_checkpoint(model: Checkpoint) -> None:
 
 def _check_block(model: Checkpoint, block: Block) -> None:
     facts = model.facts
-    widths = {derive.codes(get("format", name)).bits for name in block.element_formats}
-    wanted = WIDTHS[facts.packing]
-    if len(widths) != 1 or not widths <= wanted:
-        said, have = (" or ".join(map(str, sorted(found))) for found in (wanted, widths))
-        raise SpecError(f"packing: {facts.packing} is for codes of {said} bits, the elements of {block.id} have {have}")
-    if facts.packing == "low_bits_first" and block.facts.shape[1] * min(widths) % 8:
-        raise SpecError(f"packing: {block.facts.shape[1]} codes of {min(widths)} bits of {block.id} fill no whole number of bytes")
+    _check_packing(model, block)
     levels = [level for level in block.facts.levels if level.name != block.flag]
-    scale: Format = get("format", levels[-1].format)
+    innermost = block.scale_level
+    scale: Format = get("format", innermost.format)
     bits = derive.codes(scale).bits
-    if (facts.high_bit == "none") != (bits == 8) or (facts.high_bit == "flag") != (block.flag is not None):
+    if (facts.high_bit == "none") != (bits >= 8) or (facts.high_bit == "flag") != (block.flag is not None):
         raise SpecError(f"high_bit: {facts.high_bit} does not fit block {block.id}, whose scales have {bits} bits")
     if facts.nan_scale == "number" and not isinstance(scale.facts, ExponentFacts):
         raise SpecError(f"nan_scale: only powers of two go on above {scale.id}: say nan or zero")
@@ -61,8 +56,29 @@ def _check_block(model: Checkpoint, block: Block) -> None:
     if set(stored) != {level.name for level in levels}:
         raise SpecError(f"levels: block {block.id} has {', '.join(level.name for level in levels)}, the store {', '.join(stored)}")
     for level in levels:
-        if stored[level.name].meaning != _meaning(level, block):
-            raise SpecError(f"levels: {level.name} of block {block.id} is a {_meaning(level, block)}, not a {stored[level.name].meaning}")
+        meaning = "scale" if level is innermost else _meaning(level, block)
+        if stored[level.name].meaning != meaning:
+            raise SpecError(f"levels: {level.name} of block {block.id} is a {meaning}, not a {stored[level.name].meaning}")
+        size = -(-derive.codes(get("format", level.format)).bits // 8)
+        narrow = next((word for word in stored[level.name].dtypes if WORDS[word] != size), None)
+        if narrow is not None:
+            raise SpecError(f"levels: {level.name} of block {block.id} is {level.format}, of {size} bytes: {narrow} has {WORDS[narrow]}")
+
+
+def _check_packing(model: Checkpoint, block: Block) -> None:
+    """Check how codes lie in bytes, and what a store of cut blocks or of one level may say. Raises: SpecError."""
+    facts = model.facts
+    widths = {derive.codes(get("format", name)).bits for name in block.element_formats}
+    wanted = WIDTHS[facts.packing]
+    if len(widths) != 1 or not widths <= wanted:
+        said, have = (" or ".join(map(str, sorted(found))) for found in (wanted, widths))
+        raise SpecError(f"packing: {facts.packing} is for codes of {said} bits, the elements of {block.id} have {have}")
+    if facts.edges == "cut" and (facts.packing != "none" or len(facts.levels) != 1 or facts.scale_layouts != ("row_major",)):
+        raise SpecError("edges: a block is cut only where each code has a byte, the scales lie row by row and there is no other level")
+    if facts.product is not None and (len(facts.levels) != 1 or facts.dequantize):
+        raise SpecError("product: says how one scale is multiplied; with more levels, or steps in between, dequantize says it")
+    if facts.packing == "low_bits_first" and block.facts.shape[1] * min(widths) % 8:
+        raise SpecError(f"packing: {block.facts.shape[1]} codes of {min(widths)} bits of {block.id} fill no whole number of bytes")
 
 
 def _meaning(level: LevelFacts, block: Block) -> str:

@@ -90,6 +90,11 @@ class Block(SpecObject):
     expect: tuple[BlockExample, ...] = Field(default=(), description="hand-checked examples")
 
     @property
+    def scale_level(self) -> LevelFacts:
+        """Innermost level that is no flag: the scales."""
+        return [level for level in self.facts.levels if level.name != self.flag][-1]
+
+    @property
     def element_formats(self) -> tuple[str, ...]:
         """Ids of the element formats, flag 0 first."""
         element = self.facts.element

@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Part, RecipeId, Side, SpecObject, YesNo
+from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Names, Part, RecipeId, Side, SpecObject, YesNo
 
-Dtype = Literal["U8", "U32", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F32"]
+Dtype = Literal["U8", "U16", "U32", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BF16", "F32"]
+WORDS = {"U8": 1, "U16": 2, "U32": 4, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "BF16": 2, "F32": 4}  # bytes of an entry, by type
 Text = Annotated[str, StringConstraints(min_length=1)]
+ProductFormat = Annotated[Id, Names("format", unless="result")]
 
 
 class StoredCodes(Part):
@@ -56,19 +58,23 @@ class Profile(Part):
 
 
 class WrittenEntry(Part):
-    """One entry of a JSON object; one of word, number, words, truth, nothing is what stands there."""
+    """One entry of a JSON object; one of word, number, numbers, words, truth, sides, empty, nothing is what stands there."""
 
     keys: tuple[Text, ...] = Field(min_length=1, description="the way to the entry")
     word: Text | None = Field(default=None, description="a text")
     number: int | None = Field(default=None, ge=0, description="a number")
+    numbers: tuple[int, ...] | None = Field(default=None, description="a list of numbers")
     words: tuple[Text, ...] | None = Field(default=None, description="a list of texts")
     truth: YesNo | None = Field(default=None, description="true or false")
+    sides: Literal["yes"] | None = Field(default=None, description="of a weight: how many rows and columns of it share a scale")
+    empty: Literal["yes"] | None = Field(default=None, description="an object without entries")
     nothing: Literal["yes"] | None = Field(default=None, description="the word null of JSON")
 
     @model_validator(mode="after")
     def _one(self) -> WrittenEntry:
-        if [self.word, self.number, self.words, self.truth, self.nothing].count(None) != 4:
-            raise ValueError("give one of word, number, words, truth, nothing")
+        given = (self.word, self.number, self.numbers, self.words, self.truth, self.sides, self.empty, self.nothing)
+        if given.count(None) != len(given) - 1:
+            raise ValueError("give one of word, number, numbers, words, truth, sides, empty, nothing")
         return self
 
 
@@ -98,7 +104,9 @@ class Written(Part):
         default=(), description="sources (of those of the file) whose library was run on what emu wrote, and gave every value"
     )
     header: WrittenHeader | None = Field(default=None, description="what the header's metadata says; absent: it says nothing of tensors")
-    factor_shape: Literal["scalar", "vector"] = Field(default="scalar", description="shape of the one number of a tensor: [], or [1]")
+    factor_shape: Literal["scalar", "vector", "matrix"] = Field(
+        default="scalar", description="shape of the one number of a tensor: [], [1], or [1, 1]"
+    )
 
 
 def _no_word(item: WrittenEntry) -> bool:
@@ -138,7 +146,15 @@ class CheckpointFacts(Part):
         default=None,
         description="key of the header's metadata under which emu quantize says shape, axis and checksum of each weight",
     )
+    edges: Literal["cut"] | None = Field(
+        default=None, description="cut: the last block of a row and of a column may hold fewer elements; the bytes have no padding"
+    )
     dequantize: tuple[Profile, ...] = Field(default=(), description="how the library reads values back")
+    product: ProductFormat | None = Field(
+        default=None,
+        description="of a store of one level: the library rounds code and scale to this type, multiplies in it, and rounds the product to "
+        "the type that is asked for, each to nearest even; result: in the type that is asked for; absent: dequantize says it",
+    )
 
     write: Written | None = Field(default=None, description="what a writer puts beside the tensors; absent: not known, so nobody writes it")
 
