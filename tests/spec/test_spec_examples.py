@@ -206,7 +206,7 @@ def policy_holds(policy: Any, row: Any) -> bool:
 
 def block_holds(block: Any, row: Any) -> bool:
     facts, text = block.facts, row.codes.replace(" ", "")
-    wide = len(text) // (facts.shape[0] * facts.shape[1])
+    wide = len(text) // (facts.shape[0] * facts.shape[1]) or len(text) // facts.shape[1]  # of a large tile the first row
     codes = [int(text[i : i + wide], 16) for i in range(0, len(text), wide)]
     held = {level.name: decode(int(row.levels[level.name], 16), get("format", level.format)) for level in facts.levels}
     chosen = facts.element if hasattr(facts.element, "format") else facts.element.choice[int(held[facts.element.flag][2])]

