@@ -31,6 +31,7 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "block": {"a": "recipe", "b": "recipe", "from": "format", "rotate": "transform"},
     "dot": {"m1": "datapath", "m2": "datapath", "m3": "datapath"},
     "layout": {"layout": "layout"},
+    "dequantize": {"recipe": "recipe", "to": "format"},
     "tensor": {"recipe": "recipe"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
 SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
@@ -89,6 +90,8 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         return _of_number(operation, int(codes[at]), drawn) if codes.size else None
     if op == "decode":
         return _of_code(operation, int(operands["codes"].reshape(-1)[at[-1] if at else 0])) if operands["codes"].size else None
+    if op == "dequantize":
+        return _of_tile_in(operation, operands, at)
     if op == "transform":
         x, size, signs = operands["x"], operation.facts.size, operands.get("signs")  # type: ignore[attr-defined]
         row, first = (at[0], at[1] - at[1] % size) if len(at) > 1 else (0, 0)
@@ -113,6 +116,9 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
     if made.name.op == "quantize":
         rows, amax, drawn = made.taken(values)
         return _of_block(made, rows, amax, drawn, ())
+    if made.name.op == "dequantize":
+        rows, levels = made.taken(values)
+        return _of_tile(made, rows, levels, 0)
     if made.name.op == "transform":
         return _of_group(made, made.lanes(values), made.signs(values))
     if made.name.op == "layout":
@@ -170,6 +176,42 @@ def _takes_group(recipe: Recipe, size: int) -> bool:
     program = quantize_program(recipe)
     height, width = program.block.facts.shape
     return height == 1 and size % width == 0 and not (recipe.transforms or program.reads("random") or program.reads("tensor_amax"))
+
+
+def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str, Sequence[Sequence[int]]], element: int) -> str | None:
+    """Return the link of codes and levels of whole tiles; None where they are too many. element: that is looked at, row after row."""
+    block, many = operation.block, len(rows) * len(rows[0])
+    height, width = block.facts.shape
+    if many > MOST or len(rows) % height or len(rows[0]) % width or operation.recipe.id not in names("recipe"):
+        return None
+
+    def text(codes: Sequence[Sequence[int]], name: str) -> str:
+        fmt = get("format", name)
+        digits = -(-(derive.codes(fmt).bits + derive.unused_high_bits(fmt)) // 4)
+        return "".join(f"{int(code):0{digits}X}" for row in codes for code in row)
+
+    fields = {"recipe": operation.recipe.id, "profile": operation.profile, "codes": text(rows, block.element_formats[0])}
+    fields |= {f"level{number}": text(levels[level.name], level.format) for number, level in enumerate(block.facts.levels)}
+    return link("dequantize", **fields, to=operation.result.id, rows=len(rows), element=element)
+
+
+def _of_tile_in(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> str | None:
+    """Return the link of the tile that an element of whole operands lies in."""
+    codes, block = operands["codes"], operation.block
+    height, width = block.facts.shape
+    row, column = at if len(at) == 2 else (0, 0)
+    top, left = row - row % height, column - column % width
+    tile = codes[top : top + height, left : left + width].tolist()
+    if len(tile) < height or len(tile[0]) < width:
+        return None
+    levels = {}
+    for level in block.facts.levels:
+        side = operands[level.name]
+        side = side.reshape(1, 1) if not side.shape else side
+        down, across = codes.shape[0] // side.shape[0], codes.shape[1] // side.shape[1]  # elements that share a code
+        rows = slice(top // down, -(-(top + height) // down))
+        levels[level.name] = side[rows, left // across : -(-(left + width) // across)].tolist()
+    return _of_tile(operation, tile, levels, (row - top) * width + column - left)
 
 
 def _of_place(operation: Any, row: int, index: int) -> str | None:

@@ -22,14 +22,14 @@ from emu.spec.contract import ContractName, level_plans, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
 from emu.spec.levels import LevelsPlan
-from emu.spec.programs.program import Program, quantize_program
+from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import digest
 
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
     "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "random.js", "block_keys.js",
-    "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "copy.js", "tensor_file.js",
-    "tensor_work.js", "tensor.js", "own.js", "app.js",
+    "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "dequantize.js", "copy.js",
+    "tensor_file.js", "tensor_work.js", "tensor.js", "own.js", "app.js",
 )  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
@@ -77,7 +77,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
             kept = {"back": next(iter(thing.facts.dequantize)), "alone": _is_alone(thing, program), "rotates": bool(thing.transforms)}
-            recipes.append({**told, **kept, **_columns(thing)})
+            recipes.append({**told, **kept, **_columns(thing), **_back(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
         "digest": text.rstrip("\n").rpartition(" ")[2][:16],
@@ -91,6 +91,19 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
     }
+
+
+def _back(recipe: Recipe) -> dict[str, Any]:
+    """What goes back to values: the first element format, whether it is the only one, what levels are, the steps of each profile."""
+    profiles = {}
+    for name, written in recipe.facts.dequantize.items():
+        program = dequantize_program(recipe, name)
+        pairs = zip(program.instructions, written, strict=False)
+        profiles[name] = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
+    block = dequantize_program(recipe, None).block
+    shared = [(level.granularity, level.meaning) for level in block.facts.levels]
+    kept = [(part if isinstance(part, str) else f"sub{part.sub}", meaning) for part, meaning in shared]
+    return {"element": block.element_formats[0], "single": len(block.element_formats) == 1, "kept": kept, "profiles": profiles}
 
 
 def _columns(recipe: Recipe) -> dict[str, Any]:

@@ -51,7 +51,7 @@ CONTRACTS = {
     "quantize/ufp4_sr": True,
     "dot/hopper_fp8/e4m3xe4m3": True,
     "dot/int12_cut": True,
-    "dequantize/mxfp4_torchao_floor/torchao": False,
+    "dequantize/mxfp4_torchao_floor/torchao": True,
     "decode/e2m1": True,
     "transform/rht16_te": True,
     "accumulate/systolic_4way": True,

@@ -28,9 +28,12 @@ STATES = {
     "nearest changes": "block?flip=1",
     "signs of a rotation": "block?rotate=rht16_ufp4", "dot": "dot", "layout": "layout?rows=16&row=3",
     "nibble orders": "layout?layout=high_nibble_first&rows=4&row=3&codes=40",
-    "a layout of one's own": f"layout?{urlencode({'own': LAYOUT, 'rows': 16, 'row': 3})}", "tensor": "tensor",
+    "a layout of one's own": f"layout?{urlencode({'own': LAYOUT, 'rows': 16, 'row': 3})}",
+    "dequantize": "dequantize?element=3", "a code": "number?from=e8m0&code=0x80&to=fp32&policy=ieee",
+    "tensor": "tensor",
 }  # fmt: skip
-REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0", "tensor": "tensor?recipe=none"}
+REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0",
+           "dequantize": "dequantize?codes=1", "tensor": "tensor?recipe=none"}
 DESK, PHONE = 1280, 390
 
 
@@ -74,7 +77,7 @@ def looked_at(tab, place: str, width: int, theme: str) -> dict:
     tab.theme(theme)
     said = tab.ask(AUDIT.replace("PLACE", json.dumps(place)))
     assert (
-        said["dark"] == (theme == "dark") and said["width"] == width and said["passes"] > 15 and said["boxes"] > 10 and said["rooms"] == 5
+        said["dark"] == (theme == "dark") and said["width"] == width and said["passes"] > 15 and said["boxes"] > 10 and said["rooms"] == 6
     )
     return said
 

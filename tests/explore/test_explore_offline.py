@@ -12,7 +12,7 @@ import pytest
 from support import devtools
 from support.explorer import browser
 
-ROOMS = ("number", "block", "dot", "layout", "tensor")
+ROOMS = ("number", "block", "dot", "layout", "dequantize", "tensor")
 USE = """const at = selector => document.querySelector(selector), seen = [];
 for (const room of ROOMS) {
     location.hash = room;

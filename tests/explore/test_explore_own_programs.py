@@ -1,6 +1,8 @@
 """Block and Dot with a descriptor: recipes and datapaths that no file has are computed as the reference model does, or refused by line."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,12 @@ from support.explorer import answers, browser, link, planted, texts
 from support.program_samples import own_blocks, random_recipe
 
 from emu.base.errors import EmuError
+from emu.contracts import parse
 from emu.contracts.contract import stored_bits
 from emu.contracts.dot.rows import DotRow
 from emu.contracts.levels.rows import LevelsRow
+from emu.contracts.rows import unpack
+from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.engines.exact import block, datapath, levels
 from emu.spec import get
@@ -252,7 +257,8 @@ def test_the_steps_of_a_recipe_are_edited_and_files_dropped(page, tmp_path):
     assert said["edited"][0].startswith(f"Of 32 values {count} get other codes from mine than from {RECIPE}")
     shown = [(step["name"], step["text"], step["extent"]) for step in said["said"]["a"]["steps"]]
     assert shown[3] == ("divisor", "max propagate scale_value 0x800000 (2^-126)", "block") and shown[4][2] == "element"
-    assert said["shell"] == "emu_ref gen quantize/mine --source fp32 --descriptor mine.txt"
+    row = "".join(f"{code:08x}" for code in reversed(x))
+    assert said["shell"] == f"printf 'a {row}\\n' | emu_ref fill quantize/mine --source fp32 --descriptor mine.txt"
     assert said["left"] == [None, RECIPE, "mxfp4_triton_up", "", False] and said["dropped"][1:3] == ["dropped", RECIPE]
     assert said["empty"] == "format.txt: no recipe in it: write one with emu export descriptor recipe/ID"
 
@@ -272,3 +278,42 @@ def test_the_facts_of_a_datapath_are_edited_and_files_dropped(page, tmp_path):
     assert said["shell"] == "emu_ref gen dot/mine/e4m3xe4m3 --descriptor mine.txt"
     assert said["left"][:2] == [None, name] and said["left"][3:] == ["", False] and said["dropped"][1].startswith("dropped/")
     assert said["empty"] == "format.txt: no datapath in it: write one with emu export descriptor datapath/ID"
+
+
+COPIED = """
+const at = selector => document.querySelector(selector);
+const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
+at("#edit").click();
+if (at("[name=random]")) change("[name=random]", "5a 0xFF 0 80 7");
+at("#copy-shell").click();
+const said = explorer.text(location.hash);
+return [at("#fault").textContent, said.a.id, explorer.copied(), at("#shell").textContent, said.a.filled.items.map(item => item.code)];
+"""
+
+
+@pytest.mark.parametrize("recipe", ["ufp4_sr", "nvfp4_te_2d_ref", "nvfp4_modelopt"])
+def test_the_copied_command_of_an_own_recipe_gives_its_codes(page, tmp_path, recipe):
+    """Random words, blocks of rows, a tensor maximum and a last block that is not full: all of it is in the line that emu_ref fills."""
+    rows, columns = {"ufp4_sr": (2, 24), "nvfp4_te_2d_ref": (16, 32), "nvfp4_modelopt": (1, 32)}[recipe]
+    x = [round(0.375 * (i * 7 % 19 - 9), 3) for i in range(rows * columns)]
+    amax, other = "3.5" if recipe == "nvfp4_modelopt" else "", "ufp4" if recipe == "ufp4_sr" else "nvfp4_te_ref"
+    place = link("block", a=recipe, b=other, rows=rows, x=str(x), amax=amax)
+    fault, name, copied, shown, codes = answers(page, COPIED, tmp_path, place.removeprefix("#"))
+    assert (fault, name) == ("", "mine") and "emu_ref fill quantize/mine" in shown and copied.endswith(f"{shown}\n")
+    folder = tmp_path / "c_ref"
+    shutil.copytree(c_reference(), folder)
+    subprocess.run(["make", "-s", "-C", str(folder), "emu_ref", "CFLAGS=-O0 -std=c99", "WARNINGS="], check=True)
+    call = {"cwd": tmp_path, "env": {"PATH": f"{folder}:/usr/bin:/bin"}, "capture_output": True, "text": True}
+    said = subprocess.run(["bash", "-e", "-c", copied], check=True, **call).stdout.splitlines()
+    lines = [line.split()[1:] for line in said if line[0] == "a"]
+    contract = parse(f"quantize/{recipe}")
+    height, width = contract.block.facts.shape
+    across = -(-columns // width)
+    for number, words in enumerate(lines):
+        at = next(i for i, column in enumerate(contract.layout.columns) if column.name == "codes")
+        got = unpack(int(words[at], 16), contract.layout.columns[at])
+        top, left = number // across * height, number % across * width
+        for i, code in enumerate(got):
+            place_ = (top + i // width) * across * width + left + i % width
+            assert codes[place_] == "open" or int(codes[place_], 16) == code, (number, i)
+    assert len(lines) == rows // height * across

@@ -18,6 +18,7 @@ PLACES = {
     "block": link("block", x=" ".join(["1.5", "-3", "0.3", "7"] * 8), flip=1),
     "dot": link("dot", turn=1),
     "layout": link("layout", rows=16, row=3),
+    "dequantize": link("dequantize", element=3),
     "tensor": link("tensor"),
 }
 WIDTHS, THEMES = (1280, 390), ("light", "dark")

@@ -247,6 +247,7 @@ def test_a_counterexample_is_replayed_and_explained(tmp_path: Path, capsys: pyte
     line = said.out.splitlines()[2]
     assert line.startswith("MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__formal tc=1 out=y in=")
     assert "replayed in icarus: the design gives y = " in said.err
+    assert f"--open 'number?from=fp32&code=0x{line.partition(' in=')[2].split()[0].upper()}&to=e2m1&round=rne" in said.err
     assert run(["explain", "mismatch", line]) == 0
     assert "first wrong stage: round" in capsys.readouterr().out
     assert run(["explain", "mismatch", line.replace(" in=", " in=0,")]) == 2
@@ -328,6 +329,7 @@ def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, caps
     said = capsys.readouterr()
     line = said.out.splitlines()[2]
     assert line.startswith("MISMATCH suite=dot__e2m1xe2m1_to_fp32__my_lane__formal tc=1 out=d in=") and "replayed in icarus" in said.err
+    assert f"see it: emu explore --spec {tmp_path / 'spec'} --open 'dot?m1=my_lane&m2=none" in said.err
     assert run(["explain", "mismatch", line, *words]) == 0
     assert "saturate_symmetric" in capsys.readouterr().out
 

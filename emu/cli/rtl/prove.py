@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +11,7 @@ import click
 from emu.cli.settings import common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
+    from emu.contracts.rows import Row
     from emu.rtl.export.functions import Golden
     from emu.rtl.export.prove import Proof
 
@@ -105,11 +107,24 @@ def _one_function(
         note(f"by {proof.lemmas.proven} lemmas, one for each lane and one for all lanes 0")
     if proof.kind == "counterexample":
         note(_replayed(proof.simulator, proof.got, ": the design gives no answer"))
+    if proof.row is not None:
+        _see(item, [proof.row])
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
         write_text(out, render_tv(item, [proof.row]), force)
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]
+
+
+def _see(item: Golden, rows: Sequence[Row]) -> None:
+    """Say how the page of the explorer shows rows; nothing of a sum of products, which has no contract."""
+    from emu.contracts.contract import Contract
+    from emu.contracts.rows import inputs_of
+    from emu.explain.link import of_values, see
+
+    if isinstance(item.operation, Contract):
+        for line in (line for row in rows for line in see(of_values(item.operation, inputs_of(item.layout, row)))):
+            note(f"emu: {line}")
 
 
 def _lemmas(proof: Proof) -> dict[str, object]:
@@ -155,6 +170,7 @@ def _over_time(
     note(scope.words())
     if proof.rows:
         note(_replayed(proof.simulator, proof.got, ""))
+        _see(item, proof.rows[-1:])
         if out is not None:
             write_text(out, render_tv(item, proof.rows), force)
     return {"proven": 0, "counterexample": DIFFERS, "silent": DIFFERS, "unknown": NOTHING}[proof.kind]

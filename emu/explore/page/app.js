@@ -5,6 +5,7 @@ const ROOMS = {
   block: {title: "Block", start: BLOCK, compute: blockOf, draw: drawBlock},
   dot: {title: "Dot", start: DOT, compute: dotOf, draw: drawDot},
   layout: {title: "Layout", start: LAYOUT, compute: layoutOf_, draw: drawLayout},
+  dequantize: {title: "Dequantize", start: DEQUANTIZE, compute: dequantizeOf, draw: drawDequantize},
   tensor: {title: "Tensor", start: TENSOR, compute: tensorOf, draw: drawTensor},
 };
 const escape_ = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`);
@@ -38,18 +39,19 @@ function shellOf(name, state) {
   if (name === "number" && isOwn(state)) return C.ex_random_bits(roundingOf(state.round)) ? `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --random 10 --key 1 --descriptor mine.txt`
     : `echo a ${state.code.slice(2).toLowerCase().padStart(Math.ceil(factsOf(formatOf(state.from)).width / 4), "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
-  if (name === "block" && isOwnRecipe(state.a)) return `emu_ref gen quantize/${state.a} --source ${state.from} --descriptor mine.txt`;
   if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
+  if (name === "dequantize") return dequantizeShell(state);
   if (name === "tensor" && (isOwnRecipe(state.recipe) || /\.gguf$/i.test(HELD.file?.name))) return "";
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(HELD.file?.name) ? ` --select ${quoted(state.tensor)}` : "");
   return `emu layout show ${layoutName(state)}${own.layouts.includes(state.layout) ? " --spec mine" : ""} --shape ${state.rows}x${state.codes} --at ${layoutOf_(state).at}`;
 }
 
-/** Recipes that draw: their rows with the words in them, as emu_ref derives them; the others: what they are. */
+/** Recipes that draw, and A where it is of the descriptor: their rows with the words in them, as emu_ref derives them; the others: what they are. */
 function blockShell(state) {
+  const inputs = id => blockRows(state, id, inputsOf).map(words => ["a", ...words.map(({text}) => text)].join(" ")).join("\\n");
+  if (isOwnRecipe(state.a)) return isInRows(state, state.a) ? `printf '${inputs(state.a)}\\n' | emu_ref fill quantize/${state.a} --source ${takenOf(state).from} --descriptor mine.txt` : `emu_ref gen quantize/${state.a} --source ${takenOf(state).from} --descriptor mine.txt`;
   const ids = [...new Set([state.a, state.b])].filter(id => !isOwnRecipe(id)), drawing = ids.filter(id => drawingOf(id).bits && isInRows(state, id)), plain_ = ids.filter(id => !drawing.includes(id));
-  const inputs = id => blockRows(state, id).map(words => ["a", ...words.filter(({column}) => ["in", "r"].includes(column.role)).map(({text}) => text)].join(" ")).join("\\n");
   return [...drawing.map(id => `printf '${inputs(id)}\\n' | emu_ref fill quantize/${id} --source ${takenOf(state).from}`), ...(plain_.length ? [`emu show ${plain_.join(" ")}`] : [])].join(" && ");
 }
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
@@ -101,6 +103,7 @@ function changed({name, value, files}) {
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
   if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
+  if (now.name === "dequantize") return go(name === "recipe" ? changeOfBack(state, value) : changes, `[name=${name}]`);
   if (now.name === "layout") Object.assign(changes, changeOfPlace(state, name, value));
   if (now.name === "block") return go(changeOfBlock(state, name, value), `[name=${name}]`);
   if (name === "from") { // the same value, where the other format has it, else its nearest

@@ -31,7 +31,7 @@ function pythonOf(name, state) {
     const [first] = scratch(() => { const machine = machineOf(state.m1), row = rowOf(state, machine); return [`a = ${arrayOf(row.a, machine.a)}\nb = ${arrayOf(row.b, machine.b)}\n`]; });
     return head + first + [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => scratch(() => pythonOfRun(id, state))).join("");
   }
-  return name === "layout" ? pythonOfLayout(state) : pythonOfTensor(state);
+  return name === "layout" ? pythonOfLayout(state) : name === "dequantize" ? pythonOfBack(state) : pythonOfTensor(state);
 }
 /** Python that puts a 1 at the chosen row and index, and prints its place. */
 function pythonOfLayout(state) {

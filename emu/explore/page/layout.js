@@ -79,19 +79,19 @@ function elementsTable(shown) {
   }).join("")}</tr>`).join("")}</table></div>`;
 }
 /** Up to 32 rows and 16 indices around the chosen one, each with its place. */
-function layoutFigure({rows, codes, row, index, layout, at}) {
-  const down = Math.min(rows, 32), across = Math.min(codes, 16), top = Math.min(Math.max(row - 16, 0), rows - down), left = Math.min(Math.max(index - 8, 0), codes - across);
+function layoutFigure({rows, codes, row, index, layout, at, size}) {
+  const down = Math.min(rows, 32), across = Math.min(codes, 16), top = Math.min(Math.max(row - 16, 0), rows - down), left = Math.min(Math.max(index - 8, 0), codes - across), cell = Math.max(40, 7 * `${size}`.length + 8);
   const text = (x, y, words, more = "") => `<text x="${x}" y="${y}" text-anchor="middle"${more}>${words}</text>`, cells = [];
-  for (let i = 0; i < across; i++) cells.push(text(80 + 40 * i, 12, left + i));
+  for (let i = 0; i < across; i++) cells.push(text(60 + cell * (i + 0.5), 12, left + i));
   for (let r = 0; r < down; r++) {
     cells.push(text(30, 30 + 18 * r, `row ${top + r}`));
     for (let i = 0; i < across; i++) {
       const chosen = top + r === row && left + i === index, here = chosen ? at : placeOf(layout, top + r, left + i, rows, codes);
-      cells.push(`<rect data-at="${here}" x="${60 + 40 * i}" y="${17 + 18 * r}" width="40" height="18" fill="${chosen ? "var(--part)" : "none"}" stroke="var(--line)"/>` +
-        text(80 + 40 * i, 30 + 18 * r, here, chosen ? ' font-weight="bold"' : ""));
+      cells.push(`<rect data-at="${here}" x="${60 + cell * i}" y="${17 + 18 * r}" width="${cell}" height="18" fill="${chosen ? "var(--part)" : "none"}" stroke="var(--line)"/>` +
+        text(60 + cell * (i + 0.5), 30 + 18 * r, here, chosen ? ' font-weight="bold"' : ""));
     }
   }
-  return `<svg id="map" viewBox="0 0 ${64 + 40 * across} ${20 + 18 * down}" role="img" aria-label="places of rows ${top} to ${top + down - 1}, indices ${left} to ${left + across - 1}">${cells.join("")}</svg>`;
+  return `<svg id="map" viewBox="0 0 ${64 + cell * across} ${20 + 18 * down}" role="img" aria-label="places of rows ${top} to ${top + down - 1}, indices ${left} to ${left + across - 1}">${cells.join("")}</svg>`;
 }
 /** About `most` numbers of 0 .. all - 1 around one of them, from an even one on; all of them where they are as few. */
 function around(chosen, all, most) {

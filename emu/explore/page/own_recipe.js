@@ -15,8 +15,8 @@ function ownRecipe({id, lines}) {
   });
   const across = register => { C.ex_register(program, register, OUT); return Number(numbersAt(OUT, 2)[1]); }; // 0: it covers the row
   const gathers = all("step").some((_, i) => !across(C.ex_step_out(program, i)) && takesOf(program, i).some(across));
-  const rotates = all("step").some(([, word_]) => word_ === "transform"), back = body.slice(Math.max(end, 0)).find(line => line.startsWith("dequantize "))?.split(" ")[1] || "";
-  return {id, title: "", steps, back, alone: !gathers && !rotates, rotates, levels: all("level").map(([, name]) => name), columns: null, amax: null};
+  const turns = all("step").filter(([, word_]) => word_ === "transform").map(words => scratch(() => C.ex_transform(own.at, word(words.at(-1))))), rotates = turns.length > 0, back = body.slice(Math.max(end, 0)).find(line => line.startsWith("dequantize "))?.split(" ")[1] || "";
+  return {id, title: "", steps, back, alone: !gathers && turns.every(turn => turn && facts.columns % transformFacts(turn).size === 0), rotates, levels: all("level").map(([, name]) => name), columns: null, amax: null};
 }
 /** A part of the tensor in words. */
 function extentText([rows, columns], facts) {

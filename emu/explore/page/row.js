@@ -6,6 +6,13 @@ function columnsOf(id, from) {
     return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
   });
 }
+/** Of a recipe of the descriptor the columns that go in, as emu_ref has them. */
+function inputsOf(id, from) {
+  if (!isOwnRecipe(id)) return columnsOf(id, from).filter(({role}) => role === "in" || role === "r");
+  const {rows, columns, amax, tail} = programFacts(programOf(id)), {bits: drawn, lanes, wordBits} = drawingOf(id), n = rows * columns;
+  const all = [["x", "in", n, factsOf(formatOf(from)).width], ...(amax ? [["ts", "in", 1, 32]] : []), ...(tail !== TAIL.error && rows === 1 ? [["n_valid", "in", 1, 8]] : []), ...(drawn ? [["r", "r", n / lanes, wordBits]] : [])];
+  return all.map(([name, role, lanes_, bits]) => ({name, role, lanes: lanes_, bits, anyNan: false, digits: Math.ceil(lanes_ * bits / 4)}));
+}
 const lanesIn = (word, {lanes, bits}) => Array.from({length: lanes}, (_, i) => BigInt.asUintN(bits, BigInt(`0x${word}`) >> BigInt(bits * i)));
 const wordOf = (lanes, {bits, digits}) => lanes.reduceRight((word, lane) => word << BigInt(bits) | lane, 0n).toString(16).padStart(digits, "0");
 
@@ -90,9 +97,9 @@ function rowText(name, state) {
   return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
 }
 /** Rows of a recipe, {column, text} of each word, a block each. */
-function blockRows(state, id) {
+function blockRows(state, id, some = columnsOf) {
   const {codes, from, rows} = takenOf(state), facts = programFacts(programOf(id)), columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
-  columnsOf(id, from);
+  some(id, from);
   if (rows % facts.rows) refuse(`Copy .tv row: a row of ${id} has ${facts.rows} rows of values: give a multiple of them`);
   if ((columns > facts.columns || rows > facts.rows) && !recipeOf(id).alone) refuse(`Copy .tv row: ${id} looks at more than a block: give one block`);
   if (drawn && rows > 1 && columns % drawn.lanes) refuse(`Copy .tv row: ${drawn.lanes} values share a random word: give a multiple of them in each row`);
@@ -102,16 +109,16 @@ function blockRows(state, id) {
   for (let top = 0; top < rows; top += facts.rows)
     for (let left = 0; left < columns; left += facts.columns) {
       const part = drawn && {integers: blockIn(drawn.integers, columns, top, left, facts), words: blockIn(drawn.words, Math.ceil(columns / drawn.lanes), top, left / drawn.lanes, {rows: facts.rows, columns: Math.ceil(facts.columns / drawn.lanes)})};
-      out.push(rowOfBlock(id, from, blockIn(codes, columns, top, left, facts), maximum, facts.rows, part));
+      out.push(rowOfBlock(id, from, blockIn(codes, columns, top, left, facts), maximum, facts.rows, part, some(id, from)));
     }
   return out;
 }
 /** Whether rows of a suite hold what the room has. */
 function isInRows(state, id) {
-  try { return blockRows(state, id).length > 0; } catch (error) { if (error instanceof Refusal) return false; throw error; }
+  try { return blockRows(state, id, inputsOf).length > 0; } catch (error) { if (error instanceof Refusal) return false; throw error; }
 }
-function rowOfBlock(id, from, codes, maximum, rows, drawn) {
-  const found = resultsOf(traceOf(id, codes, maximum, from, rows, drawn?.integers)), columns = columnsOf(id, from);
+function rowOfBlock(id, from, codes, maximum, rows, drawn, columns) {
+  const found = resultsOf(traceOf(id, codes, maximum, from, rows, drawn?.integers));
   const lanesOf = (items, {lanes}) => { const out = Array(lanes).fill(0n); items.forEach((item, i) => { out[spread(i, items.length / rows, lanes / rows)] = item; }); return out; };
   return columns.map(column => ({column, text: (() => {
     const lanes = found[column.name.replace(/^[mk]_/, "")], each = work => wordOf(Array.from({length: column.lanes}, (_, i) => work(i)), column);

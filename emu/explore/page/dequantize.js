@@ -1,0 +1,95 @@
+// dequantize.js: element codes and levels back to values, by a recipe's profile, every step from C's trace.
+const DEQUANTIZE = {recipe: "nvfp4_torchao", profile: "", codes: "0123456789ABCDEF", level0: "", level1: "", level2: "", level3: "", to: "fp32", rows: "1", element: "0"};
+const RESULTS = SOURCES; // what values may be rounded to
+/** Recipe, profile, program and levels {name, rows, columns, format} that a state names. */
+function backOf(state) {
+  const recipe = META.recipes.find(({id}) => id === state.recipe) || refuse(`recipe ${state.recipe}: no such object in this page`), names = Object.keys(recipe.profiles), profile = state.profile || names[0];
+  if (!names.includes(profile)) refuse(`profile ${profile}: ${recipe.id} has ${names.join(", ")}`);
+  const program = named("profile", `${recipe.id}/${profile}`, () => C.ex_program(library, word(recipe.id), word(profile))), facts = programFacts(program);
+  const levels = recipe.levels.map((name, i) => { C.ex_side(program, i, OUT); const [rows, columns, format] = numbersAt(OUT, 3).map(Number); return {name, rows, columns, format}; });
+  return {recipe, profile, program, facts, levels, contract: `dequantize/${recipe.id}/${profile}`};
+}
+/** What a state says: rows, columns, codes, and the codes of each level, row by row. */
+function givenBack(state, {recipe, facts, levels}) {
+  const codes = codesOf(state.codes, formatOf(recipe.element), "codes"), rows = whole(state.rows, "rows", 1, 512), columns = codes.length / rows;
+  if (codes.length > 512) refuse(`${codes.length} codes: at most 512 are shown`);
+  if (!codes.length || codes.length % rows || rows % facts.rows || columns % facts.columns) refuse(`${recipe.id}: ${codes.length} codes in ${rows} rows: give whole ${facts.rows > 1 ? "tiles" : "blocks"} of ${facts.rows} x ${facts.columns}`);
+  const sides = levels.map(({name, rows: tall, columns: wide, format}, i) => {
+    const count = (tall ? rows / tall : 1) * (wide ? columns / wide : 1), text = state[`level${i}`], found = text.trim() ? codesOf(text, format, name) : Array(count).fill(oneOf(format));
+    return found.length === count ? found : refuse(`${name}: ${found.length} codes: ${count} go with ${codes.length} element codes`);
+  });
+  return {codes, rows, columns, sides};
+}
+function dequantizeOf(state) {
+  const back = backOf(state), given = givenBack(state, back), {recipe, program, facts, levels, contract} = back, {codes, rows, columns, sides} = given, to = formatOf(state.to);
+  const shown = scratch(() => {
+    const most = codes.length * facts.registers, cells = room(8 * most), unknown = room(most), places = room(4 * (facts.registers + 1)), types = room(4 * facts.registers), values = room(8 * codes.length), open = room(codes.length);
+    checked(C.ex_types(program, types));
+    const error = C.ex_dequantize(program, to, placeCodes(codes), rows, columns, placeCodes(sides.flat()), values, open, cells, unknown, places);
+    if (error && ERRORS[error] !== "the sources leave the result open") checked(error);
+    if (error) return {values: codes.map(() => ({code: "open", value: "open"})), steps: []};
+    const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice(), marks = new Uint8Array(C.memory.buffer, unknown, begin[facts.registers]).slice();
+    const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), made = new BigUint64Array(C.memory.buffer, values, codes.length).slice(), known = new Uint8Array(C.memory.buffer, open, codes.length).slice();
+    const told = (format, code, isOpen) => isOpen ? {code: "open", value: "open"} : {code: hex(code, format ? factsOf(format).width : 8), value: format ? valueText(decode(format, code)) : ""};
+    const steps = recipe.profiles[back.profile].map(([name, text, extent], i) => {
+      const register = C.ex_step_out(program, i), first = begin[register];
+      C.ex_register(program, register, OUT);
+      const [down, across] = numbersAt(OUT, 2).map((part, side) => part ? Number(part) : [rows, columns][side]);
+      return {number: i + 1, name, text, extent, format: nameOf(kinds[register]) || "", down, across, items: [...all.slice(first, begin[register + 1])].map((code, k) => told(kinds[register], code, marks[first + k]))};
+    });
+    return {values: [...made].map((code, i) => told(to, code, known[i])), steps};
+  });
+  const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}) => Math.trunc(Math.trunc(element / columns) / (tall || rows)) * (wide ? columns / wide : 1) + Math.trunc(element % columns / (wide || columns));
+  const items = codes.map(code => ({code: hex(code, factsOf(format).width), value: recipe.single ? valueText(decode(format, code)) : ""}));
+  const sideItems = levels.map(({name, format: of}, i) => ({name, items: sides[i].map(code => ({code: hex(code, factsOf(of).width), value: valueText(decode(of, code))})), at: partOf(levels[i])}));
+  const is = ({code, value}) => value && value !== code ? `${code}, which is ${value}` : code, {value, code} = shown.values[element];
+  const sentence = `${contract} makes ${codes.length} values in ${state.to} of ${codes.length} codes${sideItems.map(({name, items: all}, i) => `${i + 1 < sideItems.length ? "," : " and"} ${all.length} ${name} ${all.length > 1 ? "codes" : "code"}`).join("")}. Element ${element} has the code ${is(items[element])}` +
+    sideItems.map(({name, items: all, at}) => `, ${name} ${is(all[at])}`).join("") + `; its value is ${code === "open" ? "open: the sources leave it so" : `${code}, which is ${value}`}.`;
+  return {...given, codes: items, sides: sideItems, values: shown.values, steps: shown.steps, element, sentence, contract};
+}
+function drawDequantize(state, page) {
+  const back = backOf(state), shown = dequantizeOf(state), {columns, element, steps} = shown, profiles = Object.keys(back.recipe.profiles);
+  const row = (name, items, r) => `<tr><th scope="row">${shown.rows > 1 ? `row ${r}, ` : ""}${name}</th>${items.slice(r * columns, (r + 1) * columns).map((item, c) => `<td class="${r * columns + c === element ? "chosen" : ""}" data-i="${r * columns + c}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
+  const at = ({down, across, items}) => items[Math.trunc(Math.trunc(element / columns) / down) * (columns / across) + Math.trunc(element % columns / across)];
+  show(page, `<form class="fields">${choose("recipe", "recipe", META.recipes.map(({id}) => id), state)}${profiles.length > 1 ? choose("profile", "profile", profiles, {profile: back.profile}) : ""}${choose("to", "values in", RESULTS, state)}${field("rows", "rows", state.rows, "numeric")}${field("element", `element (0 to ${shown.codes.length - 1})`, state.element, "numeric")}` +
+    `<label class="whole">${escape_(back.recipe.element)} codes: hex digits, element 0 first, or numbers in a list<textarea name="codes" rows="3" spellcheck="false">${escape_(state.codes)}</textarea></label>` +
+    `${back.levels.map(({name, format}, i) => `<label class="whole">${escape_(name)}: codes of ${nameOf(format)} (empty: 1)<input name="level${i}" value="${escape_(state[`level${i}`])}" autocomplete="off" spellcheck="false"></label>`).join("")}</form>` +
+    `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" id="cells" tabindex="0" role="group" aria-label="codes and values: arrows left and right choose an element"><table><tbody>${Array.from({length: shown.rows}, (_, r) => row("code", shown.codes, r) + row("value", shown.values, r)).join("")}</tbody></table></div>` +
+    `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element.</p><dl>${shown.sides.map(({name, items, at: part}) => `<dt>${escape_(name)}</dt><dd>${items.map((item, i) => `<span class="${i === part ? "parts" : ""}">${item.code} is ${item.value}</span>`).join("; ")}</dd>`).join("")}</dl>` +
+    `<h2>Step by step</h2><ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol>`);
+  if (held) return;
+  const cells = page.querySelector("#cells"), last = shown.codes.length - 1;
+  showChosen(cells);
+  cells.addEventListener("click", event => { const cell = event.target.closest("td"); if (cell) go({element: cell.dataset.i}, "#cells"); });
+  cells.addEventListener("keydown", event => {
+    const next = event.shiftKey || event.ctrlKey || event.altKey || event.metaKey ? undefined : {ArrowLeft: Math.max(0, element - 1), ArrowRight: Math.min(last, element + 1), Home: 0, End: last}[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    guarded(() => go({element: `${next}`}, "#cells"));
+  });
+}
+/** What else changes with the recipe: it has other codes and levels. Those of this page begin anew where they do not fit. */
+function changeOfBack(state, value) {
+  const changes = {recipe: value, profile: "", level0: "", level1: "", level2: "", level3: "", element: "0"};
+  try { givenBack({...state, ...changes}, backOf({...state, ...changes})); return changes; } catch (error) { if (!(error instanceof Refusal)) throw error; }
+  const {recipe, facts} = backOf({...state, ...changes}), {width} = factsOf(formatOf(recipe.element));
+  return {...changes, rows: `${facts.rows}`, codes: Array.from({length: facts.rows * facts.columns}, (_, i) => hex(BigInt(i) % (1n << BigInt(width)), width).slice(2)).join("")};
+}
+/** Tiles of a state as rows that emu_ref fills: codes, then the levels, that of the tensor last. */
+function dequantizeShell(state) {
+  const back = backOf(state), {facts, levels, recipe} = back, {codes, rows, columns, sides} = givenBack(state, back), lines = [];
+  const packed = (items, format) => { const bits = factsOf(format).width; return wordOf(items, {bits, digits: Math.ceil(items.length * bits / 4)}); };
+  const order = levels.map((level, i) => ({...level, items: sides[i]})).sort((one, two) => (one.rows || one.columns ? 0 : 1) - (two.rows || two.columns ? 0 : 1));
+  for (let top = 0; top < rows; top += facts.rows)
+    for (let left = 0; left < columns; left += facts.columns) {
+      const part = ({rows: tall, columns: wide, items}) => { const down = tall || rows, across = wide || columns; return blockIn(items, columns / across, Math.trunc(top / down), Math.trunc(left / across), {rows: Math.max(1, facts.rows / down), columns: Math.max(1, facts.columns / across)}); };
+      lines.push(["a", packed(part({rows: 1, columns: 1, items: codes}), formatOf(recipe.element)), ...order.map(level => packed(part(level), level.format))].join(" "));
+    }
+  return `printf '${lines.join("\\n")}\\n' | emu_ref fill ${back.contract} --result ${state.to}`;
+}
+function pythonOfBack(state) {
+  const {recipe, profile, levels} = backOf(state), {codes, rows, columns, sides} = givenBack(state, backOf(state));
+  const made = levels.map(({name, format, rows: tall, columns: wide}, i) => `    emu.Level("${name}", np.array([${joinedCodes(sides[i])}], ${dtypeOf(format)}).reshape(${tall || wide ? `${tall ? rows / tall : 1}, ${wide ? columns / wide : 1}` : "()"}), "${nameOf(format)}", "${recipe.kept[i][0]}", "${recipe.kept[i][1]}"),\n`).join("");
+  return `import numpy as np\nimport emu\nfrom emu.spec import get\n\ncodes = np.array([${joinedCodes(codes)}], np.uint8).reshape(${rows}, ${columns})\nlevels = (\n${made})\nmade = emu.Quantized(codes, levels, get("recipe", "${recipe.id}"), codes.shape)\n` +
+    `values = made.dequantize(${state.to === "fp32" ? "np.float32" : state.to === "fp16" ? "np.float16" : '"bfloat16"'}, "${profile}")\nprint([hex(code) for code in values.ravel().view(np.uint${state.to === "fp32" ? 32 : 16}).tolist()])\n`;
+}
