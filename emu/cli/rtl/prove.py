@@ -117,7 +117,7 @@ def _one_function(
 
 
 def _see(item: Golden, rows: Sequence[Row]) -> None:
-    """Say how the page of the explorer shows rows; nothing of a sum of products, which has no contract."""
+    """Say how the page of the explorer shows rows; nothing of products and sums, which are no contract's rows."""
     from emu.contracts.contract import Contract
     from emu.contracts.rows import inputs_of
     from emu.explain.link import of_values, see
