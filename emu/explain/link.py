@@ -131,22 +131,22 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
 def _of_number(operation: Any, code: int, random: int) -> str | None:
     source: Format = operation.source
     to, rounding, policy = operation.name.parts
-    if not _is_there(source.id, get("format", to).id):
+    if not _is_there("format", source.id, get("format", to).id):
         return None
     fields = {"from": source.id, "code": f"0x{code:X}", "to": get("format", to).id}
     return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
 
 
-def _is_there(*formats: str) -> bool:
-    """Whether the page has formats: it has what the lists of the spec name, and no member of a series."""
-    return set(formats) <= set(names("format"))
+def _is_there(kind: str, *ids: str) -> bool:
+    """Whether the page has objects: it has what the lists of the spec name, and no member of a series."""
+    return set(ids) <= set(names(kind))
 
 
 def _of_code(operation: Any, code: int) -> str | None:
     """Return the link of a code: it as a number of binary32, by a policy that keeps infinity and NaN."""
     fmt, to = operation.fmt, operation.fp32
     plain = derive.arithmetic_entry(to)
-    if not _is_there(fmt.id):
+    if not _is_there("format", fmt.id):
         return None
     policy = next(name for name in names("policy") if _entry(get("policy", name), to) == plain)
     return link("number", **{"from": fmt.id}, code=f"0x{code:X}", to=to.id, round="rne", policy=policy)
@@ -182,7 +182,7 @@ def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str,
     """Return the link of codes and levels of whole tiles; None where they are too many. element: that is looked at, row after row."""
     block, many = operation.block, len(rows) * len(rows[0])
     height, width = block.facts.shape
-    if many > MOST or len(rows) % height or len(rows[0]) % width or operation.recipe.id not in names("recipe"):
+    if many > MOST or len(rows) % height or len(rows[0]) % width or not _is_there("recipe", operation.recipe.id):
         return None
 
     def text(codes: Sequence[Sequence[int]], name: str) -> str:

@@ -60,6 +60,7 @@ function drawDequantize(state, page) {
   if (held) return;
   const cells = page.querySelector("#cells"), last = shown.codes.length - 1;
   showChosen(cells);
+  new ResizeObserver(() => showChosen(cells)).observe(cells); // at another width too
   cells.addEventListener("click", event => { const cell = event.target.closest("td"); if (cell) go({element: cell.dataset.i}, "#cells"); });
   cells.addEventListener("keydown", event => {
     const next = event.shiftKey || event.ctrlKey || event.altKey || event.metaKey ? undefined : {ArrowLeft: Math.max(0, element - 1), ArrowRight: Math.min(last, element + 1), Home: 0, End: last}[event.key];
