@@ -149,10 +149,12 @@ def _tests(given: argparse.Namespace, clone: Clone, rooms: Sequence[str], mutant
     name = hashlib.sha256("\n".join([clone.state, *rooms]).encode()).hexdigest()[:16]
     reached = recorded(root, root / "out" / "blind" / name, rooms, given.jobs, given.exhaustive)
     sources, found = python_sources(root), []
+    near: dict[str, list[str]] = {}
     for mutant in mutants:
         tests = reached.tests_of(mutant.file, mutant.line)
-        tests = tests or reached.of_files([test for _, test in ranked([mutant.file], sources)[0]])
-        found.append(reached.within(tests, given.tests, given.seconds))
+        if not tests and mutant.file not in near:
+            near[mutant.file] = reached.of_files([test for _, test in ranked([mutant.file], sources)[0]])
+        found.append(reached.within(tests or near[mutant.file], given.tests, given.seconds))
     return found
 
 
