@@ -213,9 +213,8 @@ def test_a_test_that_fails_without_a_change_judges_nothing(clone, monkeypatch):
         judged(clone, monkeypatch, DOUBLE + "\n")
 
 
-def test_a_source_without_a_test_is_an_error(clone, monkeypatch):
-    with pytest.raises(EngineError, match="no test is known"):
-        Bench(clone, clone.parent / "copy").judged(Mutant(FILE, 2, "X", 0, "", "", ""), [])
+def test_what_no_test_is_known_for_survives(clone):
+    assert Bench(clone, clone.parent / "copy").judged(Mutant(FILE, 2, "X", 0, "", "", ""), []) == Verdict("survived", "", 0)
 
 
 def test_places_are_drawn_by_the_seed_and_never_in_annotations(clone):
