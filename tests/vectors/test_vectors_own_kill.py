@@ -3,6 +3,8 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.generated_mutants import golden_of, mutants_of, noticed
@@ -57,6 +59,18 @@ def test_it_kills_what_it_was_not_chosen_for(spec: Path) -> None:
     directed = [case.values for case in golden.plan.cases(0, golden.size)]
     told = [bool(noticed(golden, item, kill, 1)) for item in others if noticed(golden, item, directed, 1)]
     assert len(told) > 120 and sum(told) >= 0.9 * len(told), (sum(told), len(told))
+
+
+@pytest.mark.parametrize("more", [-1, 0, own._TRIED - 1, own._TRIED, 3 * own._TRIED])
+def test_rows_are_chosen_for_deviations_at_one_distance(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a short list; of a longer one every n-th, from the first on, over the whole list."""
+    count, tried = own._TRIED + more, list[int]()
+    monkeypatch.setattr(own, "_killed_by", lambda operation, item, rows, right: tried.append(item) or [])
+    monkeypatch.setattr(own, "decided_by_bits", lambda *_: [])
+    monkeypatch.setattr(own, "choose", lambda *_: [])
+    listed: Any = SimpleNamespace(deviations=lambda: iter(range(count)))
+    assert own._rows(listed, []) == ()
+    assert tried == list(range(0, count, max(1, count // own._TRIED)))
 
 
 @pytest.mark.exhaustive
