@@ -127,6 +127,14 @@ def test_the_innermost_block_chooses_the_tests_the_fastest_first(tmp_path):
     assert reached.tests_of("f.py", 1) == ["tests/a.py::outer", "tests/b.py::quick", "tests/a.py::inner", "tests/b.py::part"]
     assert reached.tests_of("f.py", 3) == ["tests/b.py::quick", "tests/a.py::inner", "tests/b.py::part"]
     assert reached.tests_of("f.py", 4) == ["tests/b.py::part", "tests/b.py::quick", "tests/a.py::inner"]
+    with (tmp_path / "3.jsonl").open("w", encoding="utf-8") as file:  # cases of one test function take turns with the others
+        for number in (1, 2, 3):
+            file.write(json.dumps({"test": f"tests/c.py::case[{number}]", "seconds": number / 8, "reached": "80"}) + "\n")
+        file.write(json.dumps({"test": "tests/c.py::alone", "seconds": 9, "reached": "80"}) + "\n")
+    (tmp_path / "blocks.json").write_text(
+        json.dumps([*blocks, *[Block("other.py", 1, 2, False)] * 3, Block("h.py", 1, 2, False)]), encoding="utf-8"
+    )
+    assert [test.rpartition("::")[2] for test in Reached(tmp_path).tests_of("h.py", 1)] == ["case[1]", "alone", "case[2]", "case[3]"]
     assert reached.tests_of("f.py", 10) == [] and reached.tests_of("g.py", 9) == ["tests/b.py::quick"]
     assert reached.of_files(["tests/b.py", "tests/a.py"]) == [
         "tests/b.py::quick",

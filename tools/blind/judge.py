@@ -1,6 +1,7 @@
 """One mutant before its tests: a copy of the clone, the first failure. Not here: which mutants there are (draw.py), which tests (reach.py).
 
-The copy holds every file that git knows and the compiled extensions; of a mutant of C it gets the extension, and its sources stay right.
+The copy holds every file that git knows and the compiled extensions; of a mutant of C it gets the extension, and its sources stay right:
+tests that build C of their own do not see it.
 A mutant is `killed` by the first test that fails; the same test must pass on the right source, else it judges nothing and the run stops.
 `survived`: all of its tests passed. `open`: they took ten times their time. A mutant of C is `equivalent` where the compiler makes the
 same objects of it; else that is said by hand in the record, with the reason as its note: no input tells the change from the right source.

@@ -11,6 +11,7 @@ import json
 import marshal
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copy
@@ -126,16 +127,23 @@ class Reached:
         self.tests = marks.done(folder)
 
     def tests_of(self, file: str, line: int) -> list[str]:
-        """Return the tests that reach a line, the fastest first; those that reach a part of the line before those of the rest of it.
+        """Return the tests that reach a line: of each test function the fastest case, then the next of each, and so on.
 
-        Of several blocks the innermost counts. None: no test reaches it, or it is not in a block.
+        Those that reach a part of the line come before those of the rest of it. Of several blocks the innermost counts. None: no test
+        reaches it, or it is not in a block.
         """
         own = [(number, block) for number, block in enumerate(self.blocks) if block.file == file and block.first <= line <= block.last]
         whole = min((each for each in own if not each[1].is_part), key=lambda each: each[1].last - each[1].first, default=None)
         inner = sum(1 << number for number, block in own if block.is_part)
         outer = 0 if whole is None else 1 << whole[0]
         found = {test: (not reached & inner, seconds) for test, (seconds, reached) in self.tests.items() if reached & (inner | outer)}
-        return sorted(found, key=lambda test: (found[test], test))
+        order, cases = sorted(found, key=lambda test: (found[test], test)), Counter[str]()
+        turns: dict[str, int] = {}
+        for test in order:
+            function = test.partition("[")[0]
+            turns[test] = cases[function]
+            cases[function] += 1
+        return sorted(order, key=lambda test: (found[test][0], turns[test]))
 
     def of_files(self, files: Sequence[str]) -> list[str]:
         """Return the tests of test files, in the order of those, of each the fastest first."""
