@@ -16,7 +16,7 @@ from emu.base.errors import OpenError, OperandError, SpecError
 from emu.engines.exact.convert import convert_code
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.random_bits import element_bits
-from emu.engines.exact.round import round_value
+from emu.engines.exact.round import Position, locate, round_value
 from emu.engines.exact.value import Value
 from emu.spec.loader import read
 from emu.spec.registry import get, names
@@ -314,3 +314,16 @@ def test_example_of_a_rounding(name: str) -> None:
         value = Value("finite", int(sign), Fraction(2) ** int(power) if power else Fraction(base))
         found = round_value(value, get("format", row.grid), rounding, row.random)
         assert (found.sign, found.magnitude) == (int(row.rounded.startswith("-")), Fraction(row.rounded.lstrip("-"))), row.why
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "step"),
+    [("e8m0", Fraction(1, 1 << 127), Fraction(1, 1 << 127)), ("e6m2", Fraction(1, 1 << 48), Fraction(1, 1 << 50))],
+)
+def test_below_the_least_number_of_a_format_without_zero(name: str, least: Fraction, step: Fraction) -> None:
+    """All of it lies on code 0, one step below code 1; a little above the least number is no longer there."""
+    fmt = get("format", name)
+    for magnitude in (Fraction(0), least / 3, least):
+        assert locate(magnitude, fmt) == Position(0, Fraction(0), step)
+    assert locate(least + step / 4, fmt) == Position(0, Fraction(1, 4), step)
+    assert locate(least + step, fmt)[:2] == (1, 0)
