@@ -287,9 +287,36 @@ def test_mlx_gives_the_values_of_mxfp8(recorded: At, tmp_path: Path) -> None:
         same(np.array(found), wanted)
 
 
+@pytest.mark.parametrize("word", ["bfloat16", "float32"])
+def test_modelopt_gives_the_values(recorded: At, tmp_path: Path, word: str) -> None:
+    """Its two readers of 8 bits, on files of emu; a scale that is no bfloat16 number is rounded before it multiplies."""
+    torch = pytest.importorskip("torch", reason="modelopt needs torch")
+    library = pytest.importorskip("modelopt.torch.quantization.qtensor", reason="reads the store")
+    from safetensors.torch import load_file as load_tensors
+
+    dtype, wide = getattr(torch, word), np.float32 if word == "float32" else ml_dtypes.bfloat16
+    convert_checkpoint(recorded("compressed_tensors_mxfp8"), "modelopt_mxfp8", tmp_path / "mx")
+    found = load_tensors(tmp_path / "mx" / "model.safetensors")
+    for name, wanted in wide_values(recorded("compressed_tensors_mxfp8"), "compressed_tensors_mxfp8").items():
+        tensor = library.MXFP8QTensor((8, 128), dtype, found[f"{name}.weight"])
+        same(tensor.dequantize(dtype, scale=found[f"{name}.weight_scale"]).float().numpy(), wanted.astype(wide).astype(np.float32))
+    convert_checkpoint(recorded("compressed_tensors_fp8_tensor"), "modelopt_fp8", tmp_path / "real")
+    path = tmp_path / "real" / "model.safetensors"
+    for bits in (0x3A100000, 0x3F818000, 0x3F7FFFFF):
+        data, name = bytearray(path.read_bytes()), MODULES[0]
+        at = open_checkpoint(path).entries[f"{name}.weight_scale"].start
+        data[at : at + 4] = bits.to_bytes(4, "little")
+        path.write_bytes(data)
+        found = load_tensors(path)
+        tensor = library.FP8QTensor((8, 128), dtype, found[f"{name}.weight"])
+        read = tensor.dequantize(dtype, scale=found[f"{name}.weight_scale"]).float().numpy()
+        same(read, read_weight(tmp_path / "real", f"{name}.weight", wide).astype(np.float32))
+
+
 def test_the_spec_names_the_readers_that_are_run_here() -> None:
     """And gguf's, of test_checkpoint_gguf.py."""
     run = dict.fromkeys(COMPRESSED, ("compressed_tensors",)) | dict.fromkeys(TORCHAOS, ("torchao",)) | dict.fromkeys(MLX, ("mlx",))
-    run |= {"gpt_oss_mxfp4": ("gpt_oss",), "deepseek_fp8": ("transformers",)} | dict.fromkeys(("gguf_mxfp4", "gguf_nvfp4"), ("gguf",))
+    run |= {"gpt_oss_mxfp4": ("gpt_oss",), "deepseek_fp8": ("transformers",)}
+    run |= dict.fromkeys(("modelopt_fp8", "modelopt_mxfp8"), ("modelopt",)) | dict.fromkeys(("gguf_mxfp4", "gguf_nvfp4"), ("gguf",))
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     assert {store.id: store.facts.write.read_by for store in stores if store.facts.write is not None and store.facts.write.read_by} == run

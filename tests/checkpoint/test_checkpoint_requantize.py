@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -113,6 +114,7 @@ def test_the_bytes_are_the_same_at_any_number_of_jobs(
 
     def noted(*given: Any, **operands: Any) -> Any:
         seen.add(threading.get_ident())
+        time.sleep(0.01)  # so that one thread does not do all
         return real(*given, **operands)
 
     monkeypatch.setattr(requantizing, "quantize", noted)
