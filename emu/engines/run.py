@@ -277,7 +277,7 @@ def _dequantize(
     if chosen == "numpy":
         from emu.engines.numpy.block import dequantize
 
-        return dequantize(recipe, codes, levels, profile=profile, result=result)
+        return dequantize(recipe, codes, levels, profile=profile, result=result, out=place)
     if chosen == "c_ref":
         from emu.engines.c_ref.block import dequantize as dequantize_c
 

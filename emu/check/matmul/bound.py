@@ -4,14 +4,16 @@ An output may differ from the exact sum by ABS_BOUND units, a unit the larger of
 normal number of the result, f its fraction bits; squared errors in units may add up to VARIANCE_ERROR_BOUND times the outputs.
 TOSA raises each magnitude to the least normal number of its element first; of block-scaled types it does not say whether before or after
 the scale. An output that only such a wider bound lets through is open: neither inside nor outside.
-Rationals throughout. Not here: TOSA's own data sets (its Appendix A), nor the bound on the sum of errors, which holds for some of them.
+Rationals throughout. The numbers, their source and what nobody stated are data: bound.yaml. Not here, as nothing that was read states them:
+TOSA's own data sets (its Appendix A), and the bound on the sum of errors, which holds for some of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,10 +25,11 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.spec import derive
 from emu.spec.ieee import is_binary32
+from emu.spec.loader import read
 from emu.spec.models.format import ExponentFacts, FloatFacts
 
-BOUNDS: Final = ("tosa",)
-BLOCK: Final = 32  # elements under a scale
+STATED: Final[Any] = read(Path(__file__).with_name("bound.yaml")).data
+BOUNDS: Final = tuple(STATED)
 OF_KERNELS: Final = ("c", "alpha", "beta", "offsets", "sizes")  # what TOSA's product has not
 OUTPUTS: Final = (32, 32, 3)  # rows, columns, blocks: 1,024 outputs, TOSA asks for 1,000
 
@@ -51,10 +54,11 @@ def check_pair(name: str, pair: Pair, wants: tuple[str, ...]) -> None:
         raise OperandError(f"bound {name!r} is unknown: {' or '.join(BOUNDS)}")
     if not is_binary32(pair.out):
         raise OperandError(f"bound tosa: results are binary32, not {pair.out.id}: write matmul/<a>/<b>/fp32")
+    block, bits = (STATED[name]["operands"][key] for key in ("block", "element_bits"))
     for side in (pair.a, pair.b):
-        scaled = side.scale is not None and isinstance(side.scale.facts, ExponentFacts) and (side.size, side.rows) == (BLOCK, 1)
-        if not scaled or side.tensor or not isinstance(side.element.facts, FloatFacts) or derive.codes(side.element).bits > 8:
-            raise OperandError(f"bound tosa: blocks of {BLOCK} floats of at most 8 bits with an E8M0 scale: {side.block.id} is none")
+        scaled = side.scale is not None and isinstance(side.scale.facts, ExponentFacts) and (side.size, side.rows) == (block, 1)
+        if not scaled or side.tensor or not isinstance(side.element.facts, FloatFacts) or derive.codes(side.element).bits > bits:
+            raise OperandError(f"bound tosa: blocks of {block} floats of at most {bits} bits with an E8M0 scale: {side.block.id} is none")
     own = next((item for item in OF_KERNELS if item in wants), None)
     if own is not None:
         raise OperandError(f"bound tosa: its product has no {own}: wrap the kernel in one that takes a and b alone")
@@ -62,12 +66,18 @@ def check_pair(name: str, pair: Pair, wants: tuple[str, ...]) -> None:
 
 def abs_bound(length: int) -> int:
     """Return ABS_BOUND of a dot product of some length: elements of at most 8 bits, binary32 results."""
-    return 2 * max(length, min(length, 64) << 10)
+    return int(_grown(STATED["tosa"]["abs_error"], length))
 
 
 def variance_bound(length: int) -> Fraction:
     """Return VARIANCE_ERROR_BOUND of the same."""
-    return Fraction(8, 5) * max(length, min(length, 64) << 20)
+    return _grown(STATED["tosa"]["squared_errors"], length)
+
+
+def _grown(stated: Any, length: int) -> Fraction:
+    """Return a factor times the length, or times 2^power a shorter one where that is more."""
+    grown: int = max(length, min(length, stated["length"]) << stated["power"])
+    return Fraction(stated["factor"]) * grown
 
 
 def judged(pair: Pair, asked: Operands, values: Bits) -> Judged:

@@ -1,6 +1,8 @@
 """Engine `native`, dequantize: the program of a profile as a plan of the dequantize kernel, or None. No recipe is named here.
 
 The shape: steps on the levels of a block, and the value of the element's code times or by some of what they give, one after the other.
+Where a level has several codes in a block, the kernel's block is what shares the finest one, and codes of the others are repeated.
+Two such values, of which a flag of the block chooses one, are two runs of the kernel.
 """
 
 from __future__ import annotations
@@ -25,19 +27,25 @@ from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Format, Recipe
 from emu.spec.programs.program import Program, dequantize_program
 from emu.spec.programs.steps import OPERATIONS
-from emu.spec.programs.types import ELEMENT, TENSOR, Instruction
+from emu.spec.programs.types import ELEMENT, TENSOR, Instruction, extent_of
 from emu.spec.registry import get
 
 
 @dataclass
 class DequantizePlan:
-    """An emu_back_plan, the memory it points into, and the register of each name."""
+    """An emu_back_plan, the memory it points into, and the register of each name.
+
+    flag, other: level whose code 0 stands for this plan's values and any other for those of another plan; "", None: all are this one's.
+    """
 
     program: Program
     pointer: Any
     initial: Any
     registers: dict[str, int]
+    lanes: int  # of the kernel's block
     memory: list[Any] = field(default_factory=list)
+    flag: str = ""
+    other: DequantizePlan | None = None
 
 
 _plans: Cache[tuple[str, str], DequantizePlan | None] = Cache("emu.engines.native.dequantize._plans", 512)
@@ -48,7 +56,7 @@ def back_plan_of(recipe: Recipe, profile: str | None) -> DequantizePlan | None:
     key = (digest(recipe), profile or next(iter(recipe.facts.dequantize)))
     if key not in _plans:
         try:
-            _plans[key] = _BackBuilder(dequantize_program(recipe, profile)).back_plan()
+            _plans[key] = _plan_of(dequantize_program(recipe, profile))
         except Unable:
             _plans[key] = None
     return _plans[key]
@@ -59,25 +67,46 @@ def can_dequantize(recipe: Recipe, profile: str | None) -> bool:
     return back_plan_of(recipe, profile) is not None
 
 
+def _plan_of(program: Program) -> DequantizePlan:
+    """Return the plan of a program, of both values where a flag chooses. Raises: Unable."""
+    values = program.outputs["values"]
+    by_name = {item.out: item for item in program.instructions}
+    last = by_name[values]
+    if last.op != "select":
+        return _BackBuilder(program).back_plan(values)
+    tested, *arms = (str(arg) for arg in last.args)
+    require(last.step.test == "zero" and tested in by_name and all(arm in by_name for arm in arms))
+    decoded, levels = by_name[tested], {level.name: level.granularity for level in program.block.facts.levels}
+    require(decoded.op == "decode" and levels.get(str(decoded.args[0]), "tensor") != "tensor")
+    first, second = (_BackBuilder(program).back_plan(arm) for arm in arms)
+    first.flag, first.other = str(decoded.args[0]), second
+    assert decoded.to is not None
+    zeros = decode_table(decoded.to)[: 1 << derive.codes(decoded.to).bits] & 0x7FFFFFFF == 0
+    require(bool(zeros[0]) and not zeros[1:].any())
+    return first
+
+
 class _BackBuilder(KernelPlanBuilder):
     """Names to registers, instructions to steps, of a dequantize program."""
 
-    def back_plan(self) -> DequantizePlan:
-        """Return the plan. Raises: Unable."""
-        program, lanes = self.program, self.block.columns
-        require(is_binary32(program.arithmetic) and program.block.facts.shape[0] == 1 and len(program.block.element_formats) == 1)
+    def back_plan(self, values: str) -> DequantizePlan:
+        """Return the plan of some values of elements. Raises: Unable."""
+        program = self.program
+        require(is_binary32(program.arithmetic) and program.block.facts.shape[0] == 1)
+        extents = {extent_of(level.granularity, program.block) for level in program.block.facts.levels} - {TENSOR}
+        lanes = min((extent.columns for extent in extents), default=self.block.columns)
+        require(all(extent.rows == 1 and extent.columns and not extent.columns % lanes for extent in extents))
         require(2 <= lanes <= lib.EMU_LANES and not lanes & (lanes - 1))
-        element: Format = get("format", program.block.element_formats[0])
+        element, chain = self.chain(values)
         require(derive.codes(element).bits == 4 and is_within(element, program.arithmetic))
-        chain = self.chain()
         others = [item for item in program.instructions if item.type.extent != ELEMENT]
-        require(all(item.type.extent in (TENSOR, self.block) and not OPERATIONS[item.op].may_refuse for item in others))
+        require(all(item.type.extent in (TENSOR, self.block, *extents) and not OPERATIONS[item.op].may_refuse for item in others))
         out = ffi.new("emu_back_plan *")
         out.block, out.values, out.count = lanes, self.hold("uint32_t[]", np.ascontiguousarray(decode_table(element)[:16])), len(chain)
         for level in program.block.facts.levels:
             self.register(level.name)
         once = [self.step(item) for item in others if item.type.extent == TENSOR]
-        steps = [self.step(item) for item in others if item.type.extent == self.block]
+        steps = [self.step(item) for item in others if item.type.extent != TENSOR]
         out.once, out.once_count, out.steps, out.step_count = self.keep(once), len(once), self.keep(steps), len(steps)
         for number, (divides, name) in enumerate(chain):
             out.divides[number], out.factors[number] = divides, self.argument(name)
@@ -87,18 +116,20 @@ class _BackBuilder(KernelPlanBuilder):
         for bits, number in self.constants.items():
             initial[number] = bits
         out.initial, out.register_count = initial, max([*self.registers.values(), *self.constants.values()]) + 1
-        return DequantizePlan(program, out, initial, self.registers, self.memory)
+        return DequantizePlan(program, out, initial, self.registers, lanes, self.memory)
 
-    def chain(self) -> list[tuple[int, Any]]:
-        """Return (divides, factor) of each operation on elements, in order. Raises: Unable."""
-        items = [item for item in self.program.instructions if item.type.extent == ELEMENT]
-        require(bool(items) and items[0].op == "decode" and items[0].args == ("codes",) and items[0].step.format is None)
-        found, name = [], items[0].out
-        for item in items[1:]:
-            found.append(self.factor(item, name))
-            name = item.out
-        require(name == self.program.outputs["values"] and len(found) <= 4)
-        return found
+    def chain(self, name: str) -> tuple[Format, list[tuple[int, Any]]]:
+        """Return the format of the code that a value comes from, and (divides, factor) of each operation, in order. Raises: Unable."""
+        found, item = list[tuple[int, Any]](), self.instruction(name)
+        while item.op != "decode":
+            named = [self.by_name[arg] for arg in item.args if isinstance(arg, str) and arg in self.by_name]
+            before = [other.out for other in named if other.type.extent == ELEMENT]
+            require(len(before) == 1)
+            found.insert(0, self.factor(item, before[0]))
+            item = self.instruction(before[0])
+        require(item.args == ("codes",) and item.to is not None and len(found) <= 4)
+        assert item.to is not None
+        return item.to, found
 
     def factor(self, item: Instruction, name: str) -> tuple[int, Any]:
         """Return (divides, factor) of one operation. Raises: Unable."""
@@ -109,8 +140,8 @@ class _BackBuilder(KernelPlanBuilder):
     def given_levels(self, out: Any) -> None:
         """Name the registers of the levels that have a code for each block. Raises: Unable."""
         levels = self.program.block.facts.levels
-        names = [level.name for level in levels if level.granularity == "block"]
-        require(len(names) <= 4 and all(level.granularity in ("block", "tensor") for level in levels))
+        names = [level.name for level in levels if level.granularity != "tensor"]
+        require(len(names) <= 4)
         out.level_count = len(names)
         for number, name in enumerate(names):
             out.levels[number], out.level_bytes[number] = self.registers[name], 1 if self.program.given[name].is_code else 4
@@ -147,17 +178,18 @@ def dequantize(
         raise ShapeError(f"codes of {recipe.id} have {codes.shape[1]} columns, no multiple of the block of {block}")
     full = np.pad(codes, ((0, 0), (0, missing))) if missing else codes
     memory = np.require(full.T if transposed else full, np.uint8, ("C", "A"))
-    given, tensor = _levels(plan, levels, (full.shape[0], full.shape[1] // block), transposed)
-    own = ffi.new("emu_back_plan *", plan.pointer[0])
-    initial = ffi.new("uint32_t[]", list(plan.initial))
-    for number, bits in tensor.items():
-        initial[number] = bits
+    given, tensor = _levels(plan, levels, full.shape, transposed)
     narrows = result is not None and not is_binary32(result)
     place = None if out is None or narrows else usable(out.T if transposed else out, memory.shape, np.uint32)
-    own.initial, values = initial, np.empty(memory.shape, np.uint32) if place is None else place
-    targets = ffi.new("void *[]", [address(level) for level in given] or [ffi.NULL])
-    rows, columns = memory.shape
-    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, transposed, targets, address(values)))
+    values = np.empty(memory.shape, np.uint32) if place is None else place
+    _run(plan, memory, given, tensor, values, form, transposed)
+    if plan.other is not None:
+        others = np.empty(memory.shape, np.uint32)
+        _run(plan.other, memory, given, tensor, others, form, transposed)
+        axis = int(not transposed)
+        parted = (*memory.shape[:axis], -1, plan.lanes, *memory.shape[axis + 1 :])
+        chosen = np.expand_dims(given[plan.flag], axis + 1) != 0
+        np.copyto(values.reshape(parted), others.reshape(parted), where=chosen)
     if place is not None:
         assert out is not None
         return out
@@ -169,22 +201,46 @@ def dequantize(
     return (narrow.T if transposed else narrow)[:, : codes.shape[1]]
 
 
+def _run(
+    plan: DequantizePlan,
+    memory: Codes,
+    levels: Mapping[str, Codes],
+    tensor: Mapping[str, int],
+    values: Codes,
+    form: int,
+    transposed: bool,
+) -> None:
+    """Run the kernel on codes and levels in memory order."""
+    own, initial = ffi.new("emu_back_plan *", plan.pointer[0]), ffi.new("uint32_t[]", list(plan.initial))
+    for name, bits in tensor.items():
+        initial[plan.registers[name]] = bits
+    own.initial = initial
+    targets = ffi.new("void *[]", [address(level) for level in levels.values()] or [ffi.NULL])
+    rows, columns = memory.shape
+    check(lib.emu_dequantize_4bit(form, own, address(memory), rows, columns, transposed, targets, address(values)))
+
+
 def _levels(
     plan: DequantizePlan, levels: Mapping[str, Codes], shape: tuple[int, int], transposed: bool
-) -> tuple[list[Codes], dict[int, int]]:
-    """Return the levels of blocks in memory order, and register -> bits of those of the tensor. Raises: ShapeError, OpenError."""
-    found, tensor = list[Codes](), dict[int, int]()
+) -> tuple[dict[str, Codes], dict[str, int]]:
+    """Return by name the levels of the kernel's blocks in memory order, and the bits of those of the tensor. shape: of the codes.
+
+    Raises: ShapeError, OpenError.
+    """
+    found, tensor = dict[str, Codes](), dict[str, int]()
     for level in plan.program.block.facts.levels:
         fmt: Format = get("format", level.format)
-        wanted = shape if level.granularity == "block" else (1, 1)
+        each = extent_of(level.granularity, plan.program.block).columns
+        wanted = (shape[0], shape[1] // each) if each else (1, 1)
         if level.name not in levels or levels[level.name].shape != wanted:
             raise ShapeError(f"level {level.name} must have shape {wanted}")
         given = levels[level.name]
         spare = derive.unused_high_bits(fmt)
         if spare and int(given.max()) >> derive.codes(fmt).bits:
             raise OpenError(f"level {level.name}: what a set bit {derive.codes(fmt).bits} of {fmt.id} means is open")
-        if level.granularity == "block":
-            found.append(np.require(given.T if transposed else given, code_dtype(fmt), ("C", "A")))
+        if each:
+            given = given if each == plan.lanes else np.repeat(given, each // plan.lanes, axis=1)
+            found[level.name] = np.require(given.T if transposed else given, code_dtype(fmt), ("C", "A"))
         else:
-            tensor[plan.registers[level.name]] = int(given[0, 0])
+            tensor[level.name] = int(given[0, 0])
     return found, tensor

@@ -266,11 +266,17 @@ def _random(program: Program, random: Codes | None, shape: tuple[int, ...]) -> C
 
 
 def dequantize(
-    recipe: Recipe, codes: Codes, levels: Mapping[str, Codes], *, profile: str | None = None, result: Format | None = None
+    recipe: Recipe,
+    codes: Codes,
+    levels: Mapping[str, Codes],
+    *,
+    profile: str | None = None,
+    result: Format | None = None,
+    out: Codes | None = None,
 ) -> Codes:
     """Return the values of codes and levels as codes of `result` (None: fp32).
 
-    codes: [R, C].   levels: as quantize returns them.   profile: None: the recipe's first.
+    codes: [R, C].   levels: as quantize returns them.   profile: None: the recipe's first.   out: a place for the values.
     Codes and levels fit: emu.engines.operands.check_dequantize.   Raises: SpecError (profile).
     """
     check_environment()
@@ -279,7 +285,8 @@ def dequantize(
     size = padded_size(recipe, *codes.shape) if recipe.facts.tail == "zero_pad_drop" else codes.shape
     to = result or program.arithmetic
     order = "F" if abs(codes.strides[0]) < abs(codes.strides[1]) else "C"
-    out: Codes = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
+    if out is None or out.shape != codes.shape:  # a place may go on behind codes that are cut off
+        out = np.empty(codes.shape, code_dtype(to), order=order)  # type: ignore[call-overload]
     tile = program.block.facts.shape
     machine = Machine(plan, {})
     for chunk in chunks((size[0], size[1]), (tile[0], tile[1]), plan.whole_rows, order == "F"):

@@ -12,6 +12,7 @@ from emu.engines.native import convert as kernel
 from emu.engines.native import dequantize as kernel_back
 from emu.engines.numpy.block import dequantize as dequantize_numpy
 from emu.spec import derive, get, names
+from emu.spec.programs.types import extent_of
 
 FORMS = range(kernel.BEST_FORM + 1)
 ABLE = [
@@ -29,7 +30,8 @@ def drawn(recipe, rng, rows, blocks):
     levels = {}
     for level in block.facts.levels:
         bits = derive.codes(get("format", level.format)).bits
-        shape = (rows, blocks) if level.granularity == "block" else (1, 1)
+        each = extent_of(level.granularity, block).columns
+        shape = (rows, codes.shape[1] // each) if each else (1, 1)
         levels[level.name] = rng.integers(0, 1 << bits, shape).astype(np.uint32 if bits > 8 else np.uint8)
     return codes, levels
 
@@ -38,13 +40,15 @@ def test_the_kernel_takes_these_profiles():
     taken = {name for name, _ in ABLE}
     assert taken >= {"ufp4", "nvufp4", "nve0m3", "nvfp4_te_ref", "nvfp4_torchao", "nvfp4_compressed_tensors", "mxfp4_torchao_rceil"}
     assert taken >= {"e2m1_fp32scale", "e1m2_fp32scale", "f46_nvint4", "nvfp4_f46_static_6", "nvfp4_te_4over6_mae_256"}
-    assert not {"hif4", "if4_mse", "nvfp4_te_2d_ref", "nvfp4_modelopt"} & taken
+    assert "hif4" in taken and kernel_back.back_plan_of(get("recipe", "hif4"), None).lanes == 4  # its finest level, not its block of 64
+    assert {"if4_mse", "if4_mae", "if4_abs_max"} <= taken and kernel_back.back_plan_of(get("recipe", "if4_mse"), None).flag == "flag"
+    assert not {"nvfp4_te_2d_ref", "nvfp4_modelopt"} & taken
 
 
 @pytest.mark.parametrize(("name", "profile"), ABLE)
 def test_against_the_reference_model_and_the_numpy_engine(name, profile):
     recipe, rng, compared = get("recipe", name), np.random.default_rng(60), 0
-    for rows, blocks, judge in ((1, 2, dequantize_exact), (37, 2, dequantize_numpy), (2, 301, dequantize_numpy)):
+    for rows, blocks, judge in ((1, 2, dequantize_exact), (37, 2, dequantize_numpy), (2, 301, dequantize_numpy)):  # just over lanes, bands
         codes, levels = drawn(recipe, rng, rows, blocks)
         if judge is dequantize_exact:
             plain = {name: level.tolist() for name, level in levels.items()}
@@ -76,6 +80,6 @@ def test_bad_input_is_refused():
     with pytest.raises(OpenError, match="level scale: what a set bit 7 of ue4m3 means is open"):
         kernel_back.dequantize(recipe, codes, levels | {"scale": levels["scale"] | np.uint8(128)})
     with pytest.raises(EngineError, match="use engine='numpy'"):
-        kernel_back.dequantize(get("recipe", "hif4"), codes, levels)
+        kernel_back.dequantize(get("recipe", "nvfp4_modelopt"), codes, levels)
     with pytest.raises(ShapeError, match="no multiple of the block of 16"):
         kernel_back.dequantize(get("recipe", "ufp4"), codes[:, :20], levels)
