@@ -20,6 +20,8 @@ CASES: Final = {
     "a number along the line of E2M1": ("number", "#line"),
     "a number along the line of E4M3": ("number?to=e4m3", "#line"),
     "a bar of Block, 32 values": ("block", '[data-bar="3"] .bar'),
+    "a bar of Block, 4 rows, random words": (f"block?a=ufp4_sr&b=ufp4&rows=4&x={64 * '1.5+'}", '[data-bar="3"] .bar'),
+    "a bar of Block, rotated": ("block?a=nvfp4_ggml&b=nvfp4_mlx_cpu&rotate=rht16_te_fp32", '[data-bar="3"] .bar'),
 }  # a place of the page, and what is dragged there
 MOVES: Final = 60  # of a drag; the first ten are not counted
 DRAG: Final = """const found = CASES.map(([place, target]) => {
