@@ -27,6 +27,7 @@ from tools.blind.draw import ROOMS, Mutant, drawn
 from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Clone, Task, judged, state_of
 from tools.blind.reach import recorded
 from tools.quick.choose import python_sources, ranked
+from tools.quick.graph import used_by
 
 DEFAULT: Final = Path("docs", "evidence", "blind_mutation.json")
 OUTCOMES: Final = (KILLED, SURVIVED, OPEN, EQUAL)
@@ -150,10 +151,11 @@ def _tests(given: argparse.Namespace, clone: Clone, rooms: Sequence[str], mutant
     reached = recorded(root, root / "out" / "blind" / name, rooms, given.jobs, given.exhaustive)
     sources, found = python_sources(root), []
     near: dict[str, list[str]] = {}
+    graph = used_by(sources, gone=[])
     for mutant in mutants:
         tests = reached.tests_of(mutant.file, mutant.line)
         if not tests and mutant.file not in near:
-            near[mutant.file] = reached.of_files([test for _, test in ranked([mutant.file], sources)[0]])
+            near[mutant.file] = reached.of_files([test for _, test in ranked([mutant.file], sources, graph)[0]])
         found.append(reached.within(tests or near[mutant.file], given.tests, given.seconds))
     return found
 

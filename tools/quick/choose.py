@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tools.processes import git
-from tools.quick.graph import ROOMS, distances, used_by
+from tools.quick.graph import ROOMS, Graph, distances, used_by
 
 NAMED, ROOM, FRAME = 1, 2, 50  # distances: a test that names the file; the tests of its room; those that read every source
 FRAME_TESTS: Final = "tests/frame/"
@@ -49,13 +49,17 @@ def is_test(path: str) -> bool:
     return path.startswith("tests/") and PurePosixPath(path).name.startswith("test_") and path.endswith(".py")
 
 
-def ranked(changed: Collection[str], sources: Mapping[str, str]) -> tuple[list[tuple[int, str]], list[str]]:
+def ranked(
+    changed: Collection[str], sources: Mapping[str, str], graph: Graph | None = None
+) -> tuple[list[tuple[int, str]], list[str]]:
     """Return (distance, test file), nearest first, and the changed files without any test. Of one distance the room of the change is first.
 
-    changed: paths relative to the root.   sources: as of python_sources. The tests of the frame, which read every source, come last.
+    changed: paths relative to the root.   sources: as of python_sources.   graph: as used_by; None: that of the sources. The tests of the
+    frame, which read every source, come last.
     """
     tests = [path for path in sources if is_test(path)]
-    graph = used_by(sources, gone=[path for path in changed if path.endswith(".py") and path not in sources])
+    if graph is None:
+        graph = used_by(sources, gone=[path for path in changed if path.endswith(".py") and path not in sources])
     best: dict[str, int] = {}
     silent = []
     for path in changed:
