@@ -212,6 +212,7 @@ def test_a_page_that_is_too_wide_would_be_seen(site: Path, tab: Page) -> None:
 
 def test_the_field_above_a_table_keeps_the_rows_that_hold_its_words(site: Path, tab: Page) -> None:
     tab.open((site / "conformance.html").as_uri())
+    assert tab.ask("return [...document.querySelectorAll('.tall')].map(part => part.offsetHeight <= window.innerHeight)") == [True] * 3
     script = """const field = document.querySelector(".filter input"), table = document.getElementById("libraries-table");
     field.value = %r; field.dispatchEvent(new Event("input"));
     return [[...table.tBodies[0].rows].filter(row => row.offsetHeight).length, field.closest("div").querySelector("output").textContent];"""
