@@ -122,10 +122,16 @@ def test_a_row_of_bf16_codes_opens_as_one() -> None:
     assert found is not None and found.startswith("explorer_page.html#number?from=bf16&code=0x7F40&to=e8m0&")
 
 
+def test_codes_and_blocks_that_are_read_open_too() -> None:
+    made = linked("decode/ue4m3", {"codes": "7F"}, "values[0]")
+    assert made is not None and made.startswith("explorer_page.html#number?from=ue4m3&code=0x7F&")
+    made = linked("dequantize/mxfp4_torchao_even/exact", {"codes": "0 x1A 8 0 x5", "scale": "1B"}, "values[0, 26]")
+    assert made is not None and "#dequantize?recipe=mxfp4_torchao_even&" in made and "&element=26&" in made
+
+
 def test_rows_that_the_explorer_cannot_show_have_no_link() -> None:
-    assert linked("convert/e2m1/rne/ml_dtypes", {"codes": "4004000000000001"}, source="fp64") is None
     assert linked("quantize/nvfp4_te_ref", {"x": "00000000 x16", "tensor_amax": "00000000"}, "codes[0, 1]") is None  # not offered here
-    assert linked("decode/e2m1", {"codes": "1"}) is None
+    assert linked("decode/binary8p3se", {"codes": "1"}) is None  # a member of a series
     assert linked("quantize/mxfp4_torchao_even", {"x": "00000000 x20 ..."}, "codes[0, 1]") is None
 
 

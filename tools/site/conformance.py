@@ -61,16 +61,16 @@ def open_questions() -> str:
 
 
 def explorer_link(contract: str, row: Row | None, recipes: Collection[str], source: str = "fp32", beside: str | None = None) -> str | None:
-    """Return the link that opens a row of a conversion or of a quantizer in the explorer; None where it has no room for it.
+    """Return the link that opens a row in the explorer; None where it has no room for it.
 
     row: None where the record holds it in part.   recipes: those that the explorer offers.   source: of the row's codes or values.
     beside: another recipe to show beside the contract's.
     """
     found = parse(contract)
-    if row is None or found.op not in ("convert", "quantize") or (found.op == "quantize" and found.parts[0] not in recipes):
+    if row is None or (found.op in ("quantize", "dequantize") and found.parts[0] not in recipes):
         return None
-    made = of_operands(contract_of(found, source), row.operands)
-    if made is not None and beside in recipes:
+    made = of_operands(contract_of(found, source), row.operands, row.where if found.op == "dequantize" else ())
+    if made is not None and found.op == "quantize" and beside in recipes:
         room, _, state = made.partition("?")
         made = link(room, **dict(parse_qsl(state, keep_blank_values=True)) | {"b": beside})
     return None if made is None else f"{EXPLORER}#{made}"
