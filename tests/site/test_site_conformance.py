@@ -125,7 +125,7 @@ def test_a_row_of_bf16_codes_opens_as_one() -> None:
 def test_codes_and_blocks_that_are_read_open_too() -> None:
     made = linked("decode/ue4m3", {"codes": "7F"}, "values[0]")
     assert made is not None and made.startswith("explorer_page.html#number?from=ue4m3&code=0x7F&")
-    made = linked("dequantize/mxfp4_torchao_even/torchao", {"codes": "0 x1A 8 0 x5", "scale": "1B"}, "values[0, 26]")
+    made = linked("dequantize/mxfp4_torchao_even/torchao", {"codes": "0 x26 8 0 x5", "scale": "1B"}, "values[0, 26]")
     assert made is not None and "#dequantize?recipe=mxfp4_torchao_even&" in made and "&element=26&" in made
 
 
