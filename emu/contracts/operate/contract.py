@@ -94,13 +94,14 @@ class OperateContract(Contract):
         return present({name: partial(self._run, name) for name in ("numpy", "c_ref") if name != "c_ref" or native() is not None})
 
     def _run(self, engine: str, rows: Sequence[Values]) -> list[Answer | None]:
-        """All rows through an engine; none where one of them is open or refused."""
+        """All rows through an engine; of a chunk with a row that is open or refused each half, so that only such rows stay without."""
         codes = [array_of([row[place] for row in rows], fmt) for place, fmt in enumerate(self.sources)]
         policy: Any = self.policy
         try:
             found = run_operate(self.operation, codes, self.sources, self.to, self.rounding, policy, engine)
         except (OpenError, OperandError):
-            return [None] * len(rows)
+            half = len(rows) // 2
+            return [*self._run(engine, rows[:half]), *self._run(engine, rows[half:])] if half else [None]
         return [((int(code),),) for code in found.tolist()]
 
     def trace(self, values: Values, lane: int = 0) -> Any:
@@ -113,7 +114,8 @@ class OperateContract(Contract):
         if self.gives == "number":
             out.append(entry("exact", self.operation, "numbers", value_text(exact_result(self.operation, values, self.sources))))
         how = "project" if self.gives == "number" else self.operation
-        return [*out, entry("y", how, self.to.id, "open" if found < 0 else named(found, self.to))]
+        unanswered = {derive.OPEN: "open", derive.REFUSE: "refused"}
+        return [*out, entry("y", how, self.to.id, unanswered[found] if found in unanswered else named(found, self.to))]
 
     def deviations(self) -> Iterator[Deviation]:
         """Another rounding or policy, another operation of as many operands, operands exchanged."""
