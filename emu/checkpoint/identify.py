@@ -18,7 +18,7 @@ from emu.checkpoint.described import described, elsewhere
 from emu.checkpoint.layout import Order
 from emu.checkpoint.passive import UNSEEN, Finding, passive_findings
 from emu.checkpoint.read import StoredTensor, open_tensor
-from emu.checkpoint.report import CheckpointReport, TensorReport
+from emu.checkpoint.report import NO_RECIPE, CheckpointReport, TensorReport
 from emu.checkpoint.scan import Scan, scan_tensor
 from emu.checkpoint.store import companions, matches
 
@@ -30,7 +30,7 @@ def identify_files(quantized: str | Path, original: str | Path | None = None, de
 
     quantized: a .safetensors or .gguf file, a folder of them, or an index.   original: the weights before quantization, likewise: every
     recipe that the store could hold quantizes them and its bytes are compared.   dequantized: the weights as a library reads them back.
-    Returns: a report; exit_code 0 identified or nothing wrong, 1 departs or damaged, 3 no quantized weight.
+    Returns: a report; exit_code 0 identified or nothing wrong, 1 departs or damaged, 3 no quantized weight, or one that was not compared.
     Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions, an index that leaves its folder), ToolError.
     Source: spec/checkpoint.   Tests: tests/checkpoint.
     """
@@ -88,10 +88,12 @@ def _report(tensor: StoredTensor, before: Container | None, after: Container | N
 def _compared(report: TensorReport, tensor: StoredTensor, original: Original, scan: Scan, shared: int | None) -> None:
     """Fill in what the original shows; where it lacks the weight, what the bytes alone show."""
     if original.fault is not None:
-        report.recipes = [Finding(recipe.id, UNSEEN, original.fault) for recipe in candidates(tensor.store)]
+        named = [recipe.id for recipe in candidates(tensor.store)] or ["any"]
+        report.recipes = [Finding(name, UNSEEN, original.fault) for name in named]
         return
     outcomes = compare(tensor, original, shared)
     if not outcomes:
+        report.recipes = [Finding("any", UNSEEN, NO_RECIPE)]
         return
     for name in tensor.store.facts.scale_layouts if tensor.order.verdict == "not separated" and not outcomes[0].exact else ():
         if name != tensor.order.layout:

@@ -10,6 +10,7 @@ from typing import Any
 from emu.checkpoint.passive import Finding
 
 FINE, DEPARTS, NOTHING = 0, 1, 3
+NO_RECIPE = "no recipe makes these blocks: not compared"
 
 
 @dataclass
@@ -51,6 +52,11 @@ class TensorReport:
         """Recipes that something excludes."""
         return [item.recipe for item in self.recipes if item.verdict == "separated"]
 
+    @property
+    def uncompared(self) -> bool:
+        """Whether the original has the weight and no recipe could be tried on it."""
+        return any(item.why == NO_RECIPE for item in self.recipes)
+
 
 @dataclass
 class CheckpointReport:
@@ -85,7 +91,13 @@ class CheckpointReport:
     @property
     def departing(self) -> list[TensorReport]:
         """Weights that no recipe writes, or that another writes than the rest, or than the one that the file names for the weight."""
-        return [tensor for tensor in self.tensors if tensor.recipes and (not tensor.possible or self._other_recipe(tensor))]
+        named = [tensor for tensor in self.tensors if tensor.recipes and not tensor.uncompared]
+        return [tensor for tensor in named if not tensor.possible or self._other_recipe(tensor)]
+
+    @property
+    def uncompared(self) -> list[TensorReport]:
+        """Weights that the original has too, in blocks that no recipe makes."""
+        return [tensor for tensor in self.tensors if tensor.uncompared]
 
     def _other_recipe(self, tensor: TensorReport) -> bool:
         if self.original is None:
@@ -126,11 +138,13 @@ class CheckpointReport:
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 1 something departs, is damaged or probably so, 3 nothing is quantized."""
+        """0 fine, 1 something departs, is damaged or probably so, 3 nothing is quantized, or a weight was not compared."""
         if not self.tensors:
             return NOTHING
         unread = any(item.verdict == "separated" for tensor in self.tensors for item in tensor.profiles[:1])
-        return DEPARTS if self.damaged or self.suspicious or self.departing or unread else FINE
+        if self.damaged or self.suspicious or self.departing or unread:
+            return DEPARTS
+        return NOTHING if self.uncompared else FINE
 
     def text(self) -> str:
         """Return the report for a reader."""
@@ -148,6 +162,7 @@ class CheckpointReport:
             "damaged": [tensor.name for tensor in self.damaged],
             "suspicious": [tensor.name for tensor in self.suspicious],
             "departing": [tensor.name for tensor in self.departing],
+            "uncompared": [tensor.name for tensor in self.uncompared],
             "fused": [list(group) for group in self.fused],
             "not_quantized": self.others,
             "unread": self.unread,
@@ -246,7 +261,9 @@ def _faults(report: CheckpointReport) -> Iterator[str]:
         yield from (f"    {row}" for row in tensor.rows)
     if len(departing) > SHOWN:
         yield f"departs: and {len(departing) - SHOWN} more (--json lists them)"
-    if not (report.damaged or report.departing or report.suspicious):
+    if report.uncompared:
+        yield f"not compared with the original, no recipe makes their blocks: {_names([tensor.name for tensor in report.uncompared])}"
+    elif not (report.damaged or report.departing or report.suspicious):
         yield "no weight is damaged or departs" if report.original is not None else ALONE
 
 

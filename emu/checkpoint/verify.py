@@ -41,9 +41,10 @@ class Fault(NamedTuple):
 
 @dataclass
 class Verified:
-    """What was found. weights, others: tensors looked at.   compared: weights that the original has too; None without an original.
+    """What was found. weights, others: tensors looked at.   compared: weights held against the original's; None without an original.
 
-    unread: weights of emu quantize whose blocks no store has, looked at by their checksums alone.
+    unread: weights of emu quantize whose blocks no store has, looked at by their checksums alone.   uncompared: weights that an original
+    which is not quantized has too, in blocks that no recipe makes.   lacking: why the first weight was not compared, where none was.
     """
 
     path: Path
@@ -52,13 +53,17 @@ class Verified:
     compared: int | None = None
     faults: list[Fault] = field(default_factory=list)
     unread: int = 0
+    uncompared: int = 0
+    lacking: str = "the original has none of the weights"
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 1 damaged or different, 3 nothing to look at or nothing that the original has too."""
-        if not self.weights or (self.compared == 0 and not self.faults):
+        """0 fine, 1 damaged or different, 3 nothing to look at, or a weight or all of them not compared with the original."""
+        if not self.weights:
             return NOTHING
-        return DIFFERS if self.faults else FINE
+        if self.faults:
+            return DIFFERS
+        return NOTHING if self.compared == 0 or self.uncompared else FINE
 
     @property
     def verdict(self) -> str:
@@ -72,8 +77,11 @@ class Verified:
             return f"wrong: {what}: {len(self.faults)} faults, first {first.tensor}: {first.what}"
         if self.compared is None:
             return f"fine: {what}: scales, tensor factors, padding and NaN bytes; exchanged or moved bytes show only beside the original"
+        if self.uncompared:
+            what += f": {self.compared} weights are those of the original"
+            return f"not all compared: {what}, {self.uncompared} are in blocks that no recipe makes, so nothing is known of them"
         if not self.compared:
-            return f"nothing compared: {what}: the original has none of the weights"
+            return f"nothing compared: {what}: {self.lacking}"
         return f"fine: {what}: {self.compared} weights are those of the original"
 
     def json(self) -> dict[str, Any]:
@@ -109,7 +117,8 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     if before is not None and stored:
         done.compared = _same(tensors, plain, container, before, done.faults)
     elif before is not None:
-        done.compared = sum(_seen(item) for item in report.tensors)
+        done.compared, done.uncompared = sum(_seen(item) for item in report.tensors), len(report.uncompared)
+        done.lacking = next((item.recipes[0].why for item in report.tensors if item.recipes), done.lacking)
     return done
 
 
@@ -120,7 +129,7 @@ def _of_report(report: CheckpointReport) -> Iterator[Fault]:
             yield Fault(tensor.name, what + (f" ({count})" if count > 1 else ""), tuple(places))
     for tensor in report.suspicious:
         yield from (Fault(tensor.name, what) for what in tensor.suspicions)
-    if report.original is None or not any(_seen(tensor) for tensor in report.tensors):
+    if report.original is None or not any(_seen(tensor) or tensor.uncompared for tensor in report.tensors):
         return
     named = {tensor.name for tensor in report.damaged}
     for tensor in report.departing:

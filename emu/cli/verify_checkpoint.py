@@ -21,7 +21,7 @@ def command(source: Path, original: Path | None) -> int:
     """Look for damage in the checkpoint CKPT (.safetensors, .gguf, a folder, an index): scales, tensor factors, padding, NaN bytes.
 
     Beside a quantized original every number must be the same; beside weights, some recipe must give every byte. Exit code: 0 fine,
-    1 damaged or different, 2 a file that cannot be read, 3 nothing compared.
+    1 damaged or different, 2 a file that cannot be read, 3 nothing compared, or not every weight that the original has too.
     """
     from emu.checkpoint.verify import verify_checkpoint
 

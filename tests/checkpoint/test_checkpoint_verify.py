@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from emu import quantize
+from emu.checkpoint import identify_files
 from emu.checkpoint.convert import convert_checkpoint
 from emu.checkpoint.verify import Verified, verify_checkpoint
 from emu.cli.main import run
@@ -101,6 +103,35 @@ def test_nothing_to_compare_is_never_fine(recorded: At, original: At, write: Any
     other = write(tmp_path / "other.safetensors", {"a.weight": ("F32", (4, 32), np.ones((4, 32), "<f4"))})
     found = verify_checkpoint(recorded("modelopt_nvfp4"), other)
     assert (found.exit_code, found.compared, found.faults) == (3, 0, []) and found.verdict.startswith("nothing compared: ")
+
+
+SHAPE = (4, 64)
+WEIGHTS = np.arange(-128, 128, dtype="<f4").reshape(SHAPE) / 64
+ALONE = {"b.weight": ("F8_E4M3", SHAPE, np.full(SHAPE, 0x38, np.uint8)), "b.weight_scale": ("F32", (4, 1), np.ones((4, 1), "<f4"))}
+
+
+@pytest.mark.parametrize(("beside", "alone", "code", "says"), [
+    (SHAPE, False, 3, "not all compared: "),
+    (None, False, 1, "b.weight: the original has no tensor b.weight"),
+    ((3, 3), False, 1, "b.weight: b.weight has shape [3, 3] in the original, [4, 64] here"),
+    (SHAPE, True, 3, "not all compared: "),
+    (None, True, 3, "nothing compared: "),
+    ((3, 3), True, 3, "b.weight has shape [3, 3] in the original, [4, 64] here"),
+])  # fmt: skip
+def test_blocks_that_no_recipe_makes_are_not_compared(
+    write: Any, tmp_path: Path, beside: tuple[int, ...] | None, alone: bool, code: int, says: str
+) -> None:
+    """FP8 under a scale for each row, beside MXFP8 that the original gives, and alone."""
+    made = quantize(WEIGHTS, "mxfp8_e4m3_vllm")
+    block = {"a.weight": ("F8_E4M3", SHAPE, made.codes), "a.weight_scale": ("U8", (4, 2), made.scales)}
+    source = write(tmp_path / "new.safetensors", ALONE | ({} if alone else block))
+    before = {"a.weight": ("F32", SHAPE, WEIGHTS)} | ({} if beside is None else {"b.weight": ("F32", beside, np.zeros(beside, "<f4"))})
+    found = verify_checkpoint(source, write(tmp_path / "old.safetensors", before))
+    assert (found.exit_code, found.compared, found.uncompared) == (code, int(not alone), int(beside == SHAPE)) and says in found.verdict
+    report = identify_files(source, tmp_path / "old.safetensors")
+    assert report.exit_code == (3 if beside == SHAPE else 1) and "no weight is damaged or departs" not in report.text()
+    assert [item.name for item in report.uncompared] == ["b.weight"] * (beside == SHAPE)
+    assert ("not compared with the original, no recipe makes their blocks: b.weight" in report.text()) == (beside == SHAPE)
 
 
 def test_the_command(recorded: At, changed: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
