@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -109,12 +108,15 @@ def test_the_bytes_are_the_same_at_any_number_of_jobs(
 ) -> None:
     monkeypatch.setattr(read, "row_step", lambda length: 1)
     arguments = ["convert-checkpoint", str(recorded("torchao_mxfp4_rceil")), "--to", "modelopt_nvfp4", "--requantize", "--json", "--out"]
-    said, seen = [], set()
+    said, seen, second, name = [], set(), threading.Event(), ""
     real = requantizing.quantize
 
     def noted(*given: Any, **operands: Any) -> Any:
         seen.add(threading.get_ident())
-        time.sleep(0.01)  # so that one thread does not do all
+        if len(seen) > 1:
+            second.set()
+        elif name == "many":
+            second.wait(10)  # else one thread may do all
         return real(*given, **operands)
 
     monkeypatch.setattr(requantizing, "quantize", noted)
