@@ -139,6 +139,8 @@ static int make_from_stem(const parts *stem, operation *op)
         return make_decode(op->source_id, op);
     if (strcmp(stem->part[0], "convert") == 0 && split_part(stem->part[2], op, is_policy_and_rounding, &part))
         return make_convert(op->result_id, part.part[1], part.part[0], op);
+    if (strcmp(stem->part[0], "convert") == 0 && !emu_find_format_in(op->library, op->result_id))
+        return unknown("format", op->result_id);
     if (strcmp(stem->part[0], "quantize") == 0)
         return make_quantize(stem->part[2], op) || check_block(op, op->result_id) ? EXIT_BAD : 0;
     if (strcmp(stem->part[0], "dequantize") == 0 && split_part(stem->part[2], op, is_recipe_and_profile, &part))
@@ -167,7 +169,7 @@ static int make_from_contract(const parts *contract, operation *op)
         return make_dequantize(part[1], part[2], op);
     if (contract->count == 2 && strcmp(part[0], "transform") == 0)
         return make_transform(part[1], op);
-    if (contract->count > 1 && (strcmp(part[0], "dot") == 0 || strcmp(part[0], "accumulate") == 0))
+    if (contract->count > 1 && contract->count < MAX_PARTS && (strcmp(part[0], "dot") == 0 || strcmp(part[0], "accumulate") == 0))
         return make_dot(*part[0] == 'd' ? OP_DOT : OP_ACCUMULATE, strchr(op->name, '/') + 1, op);
     if (contract->count == 3 && strcmp(part[0], "layout") == 0)
         return make_layout(part[1], part[2], op);

@@ -89,7 +89,8 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
         return _of_number(operation, int(codes[at]), drawn) if codes.size else None
     if op == "decode":
-        return _of_code(operation, int(operands["codes"].reshape(-1)[at[-1] if at else 0])) if operands["codes"].size else None
+        codes = operands["codes"]
+        return _of_code(operation, int(codes[at if len(at) == codes.ndim else (0,) * codes.ndim])) if codes.size else None
     if op == "dequantize":
         return _of_tile_in(operation, operands, at)
     if op == "transform":
@@ -123,8 +124,10 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
         return _of_group(made, made.lanes(values), made.signs(values))
     if made.name.op == "layout":
         return _of_place(made, *values)
-    if made.name.op == "accumulate" and any(column.name == "acc_in" for column in made.layout.inputs) and values[-1]:
-        return None  # the page begins with an empty register
+    if made.name.op == "accumulate":
+        given = {column.name: value for column, value in zip(made.layout.inputs, values, strict=True)}
+        if "acc_in" in given and (given["acc_in"] or not given["last"]):
+            return None  # the page begins with an empty register, and shows what is read out of it
     return of_dot(made.taken(values), made.plan) if made.name.op in ("dot", "accumulate") else None
 
 

@@ -32,8 +32,14 @@ STATES = {
     "dequantize": "dequantize?element=3", "a code": "number?from=e8m0&code=0x80&to=fp32&policy=ieee",
     "tensor": "tensor",
 }  # fmt: skip
-REFUSED = {"number": "number?code=hello", "block": "block?x=", "dot": "dot?a=1", "layout": "layout?rows=0",
-           "dequantize": "dequantize?codes=1", "tensor": "tensor?recipe=none"}
+REFUSED = {
+    "number": "number?code=hello",
+    "block": "block?x=",
+    "dot": "dot?a=1",
+    "layout": "layout?rows=0",
+    "dequantize": "dequantize?codes=1",
+    "tensor": "tensor?recipe=none",
+}
 DESK, PHONE = 1280, 390
 
 

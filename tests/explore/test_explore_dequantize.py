@@ -14,6 +14,7 @@ from emu.contracts import parse
 from emu.contracts.contract import stored_bits
 from emu.contracts.dequantize.contract import DequantizeContract
 from emu.engines.c_ref import c_reference
+from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import MOST, of_operands, of_values
 from emu.spec import get, names
 from emu.spec.derive import OPEN, unused_high_bits
@@ -84,6 +85,66 @@ FAULTS = {
 def test_a_fault_is_noticed(page, tmp_path, fault):
     found = wrong(planted(page, *FAULTS[fault]), tmp_path, 2)
     assert found and not any("refused" in str(item) for item in found[0][1:2])
+
+
+TWO_BLOCKS = "dequantize?recipe=nvfp4_torchao&codes=" + "0123456789ABCDEF" * 2 + "&level1="  # a scale has 7 bits: B8 is open
+OPEN_FAULTS = {
+    "an open tile opens all": ("told(to, one?.values[i], !one)", "told(to, 0n, true)"),
+    "an open value as 0": ('isOpen ? {code: "open", value: "open"}', 'isOpen ? {code: "0x0", value: "0"}'),
+    "the other tile": ("(top + Math.trunc(i / facts.columns)) * columns + left + i % facts.columns]", "codes.length - 1 - left - i]"),
+}  # fmt: skip
+
+
+def two_blocks(page: str, folder: Path) -> list[tuple[list[int], int]]:
+    """What the page makes of two blocks of which one, then the other, has an open scale: codes of values, and how many steps it shows."""
+    said = texts(page, [f"#{TWO_BLOCKS}{scales}&element=20" for scales in ("38B8", "B838", "3838")], folder)
+    return [([OPEN if item["code"] == "open" else int(item["code"], 16) for item in here["values"]], len(here["steps"])) for here in said]
+
+
+def wanted_of_two() -> list[tuple[list[int], int]]:
+    """The same by the reference model."""
+    contract, open_ = parse("dequantize/nvfp4_torchao/torchao"), [OPEN] * 16
+    block = block_values(contract, [*range(16)], [0x38])
+    steps = len(get("recipe", "nvfp4_torchao").facts.dequantize["torchao"]) - 1  # emit is none
+    return [(block + open_, 0), (open_ + block, 0), (block + block, steps)]
+
+
+def test_an_open_scale_leaves_its_block_open_and_no_other(page, tmp_path):
+    assert two_blocks(page, tmp_path) == wanted_of_two()
+
+
+@pytest.mark.cases(1, 0)
+@pytest.mark.parametrize("fault", OPEN_FAULTS)
+def test_a_fault_of_open_values_is_noticed(page, tmp_path, fault):
+    assert two_blocks(planted(page, *OPEN_FAULTS[fault]), tmp_path) != wanted_of_two()
+
+
+REFUSED = """
+const at = selector => document.querySelector(selector), out = {}, text = selector => at(selector) ? at(selector).textContent : null;
+const drop = (name, data) => { const held = new DataTransfer(); held.items.add(new File([data], name));
+    dispatchEvent(new DragEvent("drop", {dataTransfer: held, cancelable: true})); };
+const until = async what => { for (let i = 0; i < 600 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+const change = (name, value) => { at(`[name=${name}]`).value = value;
+    at(`[name=${name}]`).dispatchEvent(new Event("change", {bubbles: true})); };
+return (async () => {
+    out.begun = [text("#fault"), Boolean(at("#steps li"))];
+    drop("mine.txt", DROPPED); await until(() => text("#fault")); out.dropped = text("#fault");
+    change("codes", "01"); out.few = [Boolean(text("#fault")), at("#steps")];
+    change("codes", "0123456789ABCDEF"); change("to", "bf16"); out.to = [text("#fault"), location.hash.includes("policy")];
+    location.hash = "dequantize?to=e5m2;x"; await until(() => text("#fault")); at("#copy-shell").click();
+    out.link = [text("#fault"), explorer.copied(), text("#shell")];
+    return out;
+})();
+"""
+
+
+def test_what_dequantize_refuses_is_said_and_leaves_nothing_old(page, tmp_path):
+    dropped = descriptor_text([get("recipe", "nvfp4_torchao")])
+    said = answers(page, f"const DROPPED = {json.dumps(dropped)};{REFUSED}", tmp_path, "dequantize")
+    assert said["begun"] == ["", True]
+    assert said["dropped"] == "mine.txt: Dequantize takes recipes of the spec: drop a descriptor on Block"
+    assert said["few"] == [True, None] and said["to"] == ["", False]
+    assert said["link"][0].startswith("values in e5m2;x: one of bf16, fp16, fp32") and not said["link"][1] and not said["link"][2]
 
 
 def test_links_of_operands_open_the_tile_of_the_element():

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -78,23 +79,31 @@ def chained(page: str, folder: Path, most: int = 16) -> list[tuple]:
     shown = [(*row, place) for row, place in zip(rows, places, strict=True) if place is not None]
     said, out = texts(page, [place for *_, place in shown], folder), []
     for (contract, values, _), here in zip(shown, said, strict=True):
-        result = contract.computed(values)
-        wanted = "open" if result is None else f"0x{result.code:X}"
+        (wanted,) = contract.exact(values)[0]
         run = here["runs"][0] if "runs" in here else here
-        if (run["d"] if result is None else int(run["d"], 16)) != ("open" if result is None else result.code):
+        if (OPEN if run["d"] == "open" else int(run["d"], 16)) != wanted:
             out.append((str(contract.name), values, run["d"], wanted))
-    return out if {contract for contract, *_ in shown} == {*CHAINS} else [("no link",)]
+    plain = {contract for contract in CHAINS if "acc_in" not in words_of(contract)}
+    return out if {contract for contract, *_ in shown} >= plain else [("no link",)]
+
+
+def words_of(contract) -> list[str]:
+    """The names of its operands."""
+    return [column.name for column in contract.layout.inputs]
 
 
 def test_an_instruction_of_a_chain_is_answered(page, tmp_path):
     assert chained(page, tmp_path) == []
 
 
-def test_an_instruction_behind_a_full_register_has_no_link():
-    contract = next(found for found in CHAINS if "acc_in" in [column.name for column in found.layout.inputs])
-    rows = first_rows(contract, 64)
-    assert {values[-1] == 0 for values in rows} == {True, False}
-    assert all((of_values(contract, values) is None) == (values[-1] != 0) for values in rows)
+def test_an_instruction_has_a_link_where_its_register_is_empty_and_read_out():
+    contract = next(found for found in CHAINS if "acc_in" in words_of(found))
+    names_, rows = words_of(contract), first_rows(contract, 64)
+    last, register = names_.index("last"), names_.index("acc_in")
+    for values, (read_out, held) in product(rows, product((0, 1), (0, 1, None))):
+        changed = list(values)
+        changed[last], changed[register] = read_out, values[register] if held is None else held
+        assert (of_values(contract, changed) is not None) == (read_out == 1 and changed[register] == 0)
 
 
 def laid(page: str, folder: Path) -> list[tuple]:

@@ -49,9 +49,7 @@ def is_test(path: str) -> bool:
     return path.startswith("tests/") and PurePosixPath(path).name.startswith("test_") and path.endswith(".py")
 
 
-def ranked(
-    changed: Collection[str], sources: Mapping[str, str], graph: Graph | None = None
-) -> tuple[list[tuple[int, str]], list[str]]:
+def ranked(changed: Collection[str], sources: Mapping[str, str], graph: Graph | None = None) -> tuple[list[tuple[int, str]], list[str]]:
     """Return (distance, test file), nearest first, and the changed files without any test. Of one distance the room of the change is first.
 
     changed: paths relative to the root.   sources: as of python_sources.   graph: as used_by; None: that of the sources. The tests of the

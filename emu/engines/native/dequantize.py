@@ -71,9 +71,9 @@ def _plan_of(program: Program) -> DequantizePlan:
     """Return the plan of a program, of both values where a flag chooses. Raises: Unable."""
     values = program.outputs["values"]
     by_name = {item.out: item for item in program.instructions}
-    last = by_name[values]
-    if last.op != "select":
+    if values not in by_name or by_name[values].op != "select":
         return _BackBuilder(program).back_plan(values)
+    last = by_name[values]
     tested, *arms = (str(arg) for arg in last.args)
     require(last.step.test == "zero" and tested in by_name and all(arm in by_name for arm in arms))
     decoded, levels = by_name[tested], {level.name: level.granularity for level in program.block.facts.levels}

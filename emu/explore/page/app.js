@@ -83,7 +83,7 @@ function draw(focus) {
     fault.textContent = error.message; // what was typed stays, what it said before goes
     drawn = null;
     document.querySelector("#shell").textContent = "";
-    page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, #places, #pointed, svg, dl, table, .halves, .memory").forEach(item => item.remove());
+    page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, #places, #pointed, #steps, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();
@@ -102,8 +102,8 @@ function changed({name, value, files}) {
   if (name === "m1") return go(otherMachine(now.state, value), "[name=m1]");
   const changes = {[name]: value}, state = now.state, width = id => factsOf(formatOf(id)).width;
   if (name === "typed") return go({code: hex(codeOfDecimal(value.trim(), state.from), width(state.from))}, "[name=typed]");
-  if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
   if (now.name === "dequantize") return go(name === "recipe" ? changeOfBack(state, value) : changes, `[name=${name}]`);
+  if (name === "to" && !policiesOf(value).includes(state.policy)) changes.policy = policiesOf(value)[0];
   if (now.name === "layout") Object.assign(changes, changeOfPlace(state, name, value));
   if (now.name === "block") return go(changeOfBlock(state, name, value), `[name=${name}]`);
   if (name === "from") { // the same value, where the other format has it, else its nearest

@@ -9,16 +9,16 @@ EXPORT(ex_side) void ex_side(const emu_program *program, int32_t level, int64_t 
     out[2] = (int64_t)(size_t)program->levels[level].format;
 }
 
-/* codes, levels (one after the other), values, cells: 64 bits a code; open: a byte for each value; places: where the cells of a register
- * begin, and behind the last one their number. */
+/* codes, levels (one after the other), values, cells: 64 bits a code; unknown: a byte for each cell; places: where the cells of a register
+ * begin, and behind the last one their number. EMU_ERROR_OPEN where the sources leave any value open. */
 EXPORT(ex_dequantize)
 int32_t ex_dequantize(const emu_program *program, const emu_format *result, uint64_t *codes, size_t rows, size_t columns, uint64_t *levels,
-                      uint64_t *values, uint8_t *open, uint64_t *cells, uint8_t *unknown, uint32_t *places)
+                      uint64_t *values, uint64_t *cells, uint8_t *unknown, uint32_t *places)
 {
     size_t words = 0, place = 0;
     int32_t error = emu_count_workspace(program, columns, &words);
     emu_matrix *registers = ex_room(sizeof *registers * (size_t)program->register_count), given = {codes, 8, rows, columns, NULL};
-    emu_matrix *sides = ex_room(sizeof *sides * 16), made = {values, 8, rows, columns, open};
+    emu_matrix *sides = ex_room(sizeof *sides * 16), made = {values, 8, rows, columns, NULL};
     uint64_t *workspace = ex_room(words * 8);
     if (error || !registers || !sides || !workspace)
         return error ? error : EMU_ERROR_SPACE;

@@ -4,6 +4,8 @@ const RESULTS = SOURCES; // what values may be rounded to
 /** Recipe, profile, program and levels {name, rows, columns, format} that a state names. */
 function backOf(state) {
   const recipe = META.recipes.find(({id}) => id === state.recipe) || refuse(`recipe ${state.recipe}: no such object in this page`), names = Object.keys(recipe.profiles), profile = state.profile || names[0];
+  if (!RESULTS.includes(state.to)) refuse(`values in ${state.to}: one of ${RESULTS.join(", ")}`);
+  if (recipe.levels.length > 4) refuse(`${recipe.id}: ${recipe.levels.length} levels: at most 4 are shown`);
   if (!names.includes(profile)) refuse(`profile ${profile}: ${recipe.id} has ${names.join(", ")}`);
   const program = named("profile", `${recipe.id}/${profile}`, () => C.ex_program(library, word(recipe.id), word(profile))), facts = programFacts(program);
   const levels = recipe.levels.map((name, i) => { C.ex_side(program, i, OUT); const [rows, columns, format] = numbersAt(OUT, 3).map(Number); return {name, rows, columns, format}; });
@@ -20,32 +22,54 @@ function givenBack(state, {recipe, facts, levels}) {
   });
   return {codes, rows, columns, sides};
 }
+/** Whole tiles of what is given, each with its part of the codes and of each level. */
+function tilesOf({facts, levels}, {codes, rows, columns, sides}) {
+  const tiles = [];
+  for (let top = 0; top < rows; top += facts.rows)
+    for (let left = 0; left < columns; left += facts.columns) {
+      const part = (items, tall, wide) => { const down = tall || rows, across = wide || columns; return blockIn(items, columns / across, Math.trunc(top / down), Math.trunc(left / across), {rows: Math.max(1, facts.rows / down), columns: Math.max(1, facts.columns / across)}); };
+      tiles.push({top, left, codes: part(codes, 1, 1), sides: levels.map(({rows: tall, columns: wide}, i) => part(sides[i], tall, wide))});
+    }
+  return tiles;
+}
+/** Values of whole tiles as C makes them, and the cells of every register; null where the sources leave one open. */
+function dequantized({program, facts}, to, codes, rows, columns, sides) {
+  return scratch(() => {
+    const most = codes.length * facts.registers, cells = room(8 * most), unknown = room(most), places = room(4 * (facts.registers + 1)), values = room(8 * codes.length);
+    const error = C.ex_dequantize(program, to, placeCodes(codes), rows, columns, placeCodes(sides.flat()), values, cells, unknown, places);
+    if (error && ERRORS[error] === "the sources leave the result open") return null;
+    checked(error);
+    const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), count = begin[facts.registers];
+    return {begin, values: [...new BigUint64Array(C.memory.buffer, values, codes.length)], cells: [...new BigUint64Array(C.memory.buffer, cells, count)], marks: [...new Uint8Array(C.memory.buffer, unknown, count)]};
+  });
+}
 function dequantizeOf(state) {
   const back = backOf(state), given = givenBack(state, back), {recipe, program, facts, levels, contract} = back, {codes, rows, columns, sides} = given, to = formatOf(state.to);
-  const shown = scratch(() => {
-    const most = codes.length * facts.registers, cells = room(8 * most), unknown = room(most), places = room(4 * (facts.registers + 1)), types = room(4 * facts.registers), values = room(8 * codes.length), open = room(codes.length);
+  const told = (format, code, isOpen) => isOpen ? {code: "open", value: "open"} : {code: hex(code, format ? factsOf(format).width : 8), value: format ? valueText(decode(format, code)) : ""};
+  const made = dequantized(back, to, codes, rows, columns, sides), values = made ? made.values.map(code => told(to, code)) : Array(codes.length);
+  if (!made) // each tile by itself: an open code of a level leaves the tiles that it belongs to open, no others
+    for (const {top, left, codes: own_, sides: its} of tilesOf(back, given)) {
+      const one = dequantized(back, to, own_, facts.rows, facts.columns, its);
+      own_.forEach((_, i) => { values[(top + Math.trunc(i / facts.columns)) * columns + left + i % facts.columns] = told(to, one?.values[i], !one); });
+    }
+  const steps = made ? scratch(() => {
+    const types = room(4 * facts.registers);
     checked(C.ex_types(program, types));
-    const error = C.ex_dequantize(program, to, placeCodes(codes), rows, columns, placeCodes(sides.flat()), values, open, cells, unknown, places);
-    if (error && ERRORS[error] !== "the sources leave the result open") checked(error);
-    if (error) return {values: codes.map(() => ({code: "open", value: "open"})), steps: []};
-    const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice(), marks = new Uint8Array(C.memory.buffer, unknown, begin[facts.registers]).slice();
-    const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), made = new BigUint64Array(C.memory.buffer, values, codes.length).slice(), known = new Uint8Array(C.memory.buffer, open, codes.length).slice();
-    const told = (format, code, isOpen) => isOpen ? {code: "open", value: "open"} : {code: hex(code, format ? factsOf(format).width : 8), value: format ? valueText(decode(format, code)) : ""};
-    const steps = recipe.profiles[back.profile].map(([name, text, extent], i) => {
-      const register = C.ex_step_out(program, i), first = begin[register];
+    const kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
+    return recipe.profiles[back.profile].map(([name, text, extent], i) => {
+      const register = C.ex_step_out(program, i), first = made.begin[register];
       C.ex_register(program, register, OUT);
       const [down, across] = numbersAt(OUT, 2).map((part, side) => part ? Number(part) : [rows, columns][side]);
-      return {number: i + 1, name, text, extent, format: nameOf(kinds[register]) || "", down, across, items: [...all.slice(first, begin[register + 1])].map((code, k) => told(kinds[register], code, marks[first + k]))};
+      return {number: i + 1, name, text, extent, format: nameOf(kinds[register]) || "", down, across, items: made.cells.slice(first, made.begin[register + 1]).map((code, k) => told(kinds[register], code, made.marks[first + k]))};
     });
-    return {values: [...made].map((code, i) => told(to, code, known[i])), steps};
-  });
+  }) : [];
   const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}) => Math.trunc(Math.trunc(element / columns) / (tall || rows)) * (wide ? columns / wide : 1) + Math.trunc(element % columns / (wide || columns));
   const items = codes.map(code => ({code: hex(code, factsOf(format).width), value: recipe.single ? valueText(decode(format, code)) : ""}));
   const sideItems = levels.map(({name, format: of}, i) => ({name, items: sides[i].map(code => ({code: hex(code, factsOf(of).width), value: valueText(decode(of, code))})), at: partOf(levels[i])}));
-  const is = ({code, value}) => value && value !== code ? `${code}, which is ${value}` : code, {value, code} = shown.values[element];
+  const is = ({code, value}) => value && value !== code ? `${code}, which is ${value}` : code, {value, code} = values[element];
   const sentence = `${contract} makes ${codes.length} values in ${state.to} of ${codes.length} codes${sideItems.map(({name, items: all}, i) => `${i + 1 < sideItems.length ? "," : " and"} ${all.length} ${name} ${all.length > 1 ? "codes" : "code"}`).join("")}. Element ${element} has the code ${is(items[element])}` +
     sideItems.map(({name, items: all, at}) => `, ${name} ${is(all[at])}`).join("") + `; its value is ${code === "open" ? "open: the sources leave it so" : `${code}, which is ${value}`}.`;
-  return {...given, codes: items, sides: sideItems, values: shown.values, steps: shown.steps, element, sentence, contract};
+  return {...given, codes: items, sides: sideItems, values, steps, element, sentence, contract};
 }
 function drawDequantize(state, page) {
   const back = backOf(state), shown = dequantizeOf(state), {columns, element, steps} = shown, profiles = Object.keys(back.recipe.profiles);
@@ -56,7 +80,7 @@ function drawDequantize(state, page) {
     `${back.levels.map(({name, format}, i) => `<label class="whole">${escape_(name)}: codes of ${nameOf(format)} (empty: 1)<input name="level${i}" value="${escape_(state[`level${i}`])}" autocomplete="off" spellcheck="false"></label>`).join("")}</form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" id="cells" tabindex="0" role="group" aria-label="codes and values: arrows left and right choose an element"><table><tbody>${Array.from({length: shown.rows}, (_, r) => row("code", shown.codes, r) + row("value", shown.values, r)).join("")}</tbody></table></div>` +
     `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element.</p><dl>${shown.sides.map(({name, items, at: part}) => `<dt>${escape_(name)}</dt><dd>${items.map((item, i) => `<span class="${i === part ? "parts" : ""}">${item.code} is ${item.value}</span>`).join("; ")}</dd>`).join("")}</dl>` +
-    `<h2>Step by step</h2><ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol>`);
+    `<div id="steps"><h2>Step by step</h2>${steps.length ? "" : "<p>Steps are shown where no code of a level is open.</p>"}<ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol></div>`);
   if (held) return;
   const cells = page.querySelector("#cells"), last = shown.codes.length - 1;
   showChosen(cells);
@@ -78,14 +102,10 @@ function changeOfBack(state, value) {
 }
 /** Tiles of a state as rows that emu_ref fills: codes, then the levels, that of the tensor last. */
 function dequantizeShell(state) {
-  const back = backOf(state), {facts, levels, recipe} = back, {codes, rows, columns, sides} = givenBack(state, back), lines = [];
+  const back = backOf(state), {levels, recipe} = back;
   const packed = (items, format) => { const bits = factsOf(format).width; return wordOf(items, {bits, digits: Math.ceil(items.length * bits / 4)}); };
-  const order = levels.map((level, i) => ({...level, items: sides[i]})).sort((one, two) => (one.rows || one.columns ? 0 : 1) - (two.rows || two.columns ? 0 : 1));
-  for (let top = 0; top < rows; top += facts.rows)
-    for (let left = 0; left < columns; left += facts.columns) {
-      const part = ({rows: tall, columns: wide, items}) => { const down = tall || rows, across = wide || columns; return blockIn(items, columns / across, Math.trunc(top / down), Math.trunc(left / across), {rows: Math.max(1, facts.rows / down), columns: Math.max(1, facts.columns / across)}); };
-      lines.push(["a", packed(part({rows: 1, columns: 1, items: codes}), formatOf(recipe.element)), ...order.map(level => packed(part(level), level.format))].join(" "));
-    }
+  const order = levels.map((level, i) => ({...level, i})).sort((one, two) => (one.rows || one.columns ? 0 : 1) - (two.rows || two.columns ? 0 : 1));
+  const lines = tilesOf(back, givenBack(state, back)).map(({codes, sides}) => ["a", packed(codes, formatOf(recipe.element)), ...order.map(({i, format}) => packed(sides[i], format))].join(" "));
   return `printf '${lines.join("\\n")}\\n' | emu_ref fill ${back.contract} --result ${state.to}`;
 }
 function pythonOfBack(state) {

@@ -101,7 +101,7 @@ function takeOwn(file) {
   if (file.size > OWN_MOST) refuse(`${file.name}: ${file.size} bytes: a descriptor has at most ${OWN_MOST} here`);
   file.text().then(given => guarded(() => {
     if (!given.trim()) refuse(`${file.name} is empty: write one with emu export descriptor`);
-    const last = now.state.own, {read = text_ => text_} = OWN_ROOMS[now.name];
+    const last = now.state.own || "", {read = text_ => text_} = OWN_ROOMS[now.name];
     let text = given;
     try {
       text = read(given);
