@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from emu.spec.models.levels import DatapathLevels
-from emu.spec.registry import get
+from emu.spec.registry import get, names
 
 
 def recounted(text: str, by: int) -> str:
@@ -21,9 +21,20 @@ def recounted(text: str, by: int) -> str:
 
 def levels_stems(folder: Path, stems: Iterable[str]) -> set[str]:
     """Return the suites whose contract is of a datapath of levels. folder: vectors, with a folder for each operation."""
-    return {stem for stem in stems if _is_of_levels(folder / stem.partition("__")[0] / f"{stem}.json")}
+    return {stem for stem in stems if _is_of_levels(folder, stem)}
 
 
-def _is_of_levels(record: Path) -> bool:
-    named = [name.split("/") for name in json.loads(record.read_text(encoding="ascii"))["contract"]["spec"]]
-    return any(kind == "datapath" and isinstance(get("datapath", name).facts, DatapathLevels) for kind, name in named)
+def series_stems(folder: Path, stems: Iterable[str]) -> set[str]:
+    """Return the suites whose contract names a format that no list has: a member of a series. folder: as levels_stems."""
+    listed = set(names("format"))
+    return {stem for stem in stems if any(kind == "format" and name not in listed for kind, name in _named(folder, stem))}
+
+
+def _is_of_levels(folder: Path, stem: str) -> bool:
+    return any(kind == "datapath" and isinstance(get("datapath", name).facts, DatapathLevels) for kind, name in _named(folder, stem))
+
+
+def _named(folder: Path, stem: str) -> list[list[str]]:
+    """The objects that the contract of a suite names, as (kind, name)."""
+    record = folder / stem.partition("__")[0] / f"{stem}.json"
+    return [name.split("/") for name in json.loads(record.read_text(encoding="ascii"))["contract"]["spec"]]

@@ -201,7 +201,8 @@ def test_stems_name_datapaths_with_their_operands(emu_ref: Path) -> None:
     [
         ("dot/nothing", "nothing: no such datapath with these operands: see emu_ref list"),
         ("dot/nv_like", "nv_like: no such datapath with these operands"),
-        ("dot/nv_like/e1m2xe1m2/ue4m3/16/8", "not a contract"),
+        ("dot/nv_like/e1m2xe1m2/ue4m3/16/8", "no such contract"),
+        ("dot/nv_like/e1m2xe1m2/ue4m3/16/8/9", "not a contract"),
         ("dot__e2m1_to_fp32__nv_like_b16__smoke", "nv_like_b16: no such datapath with these operands"),
         ("dot__e2m1xe2m1_e8m0_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke", "no such datapath with these operands"),
         ("dot__e2m1xe2m1_to_fp32__nothing__smoke", "nothing: no such datapath with these operands"),
