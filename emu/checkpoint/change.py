@@ -80,7 +80,7 @@ def _largest(found: Change, mine: Decoder, theirs: Decoder, before: Any, after: 
     places = np.argwhere(differs & (near + room >= least))
     pairs = np.stack([before[tuple(places.T)], after[tuple(places.T)]])
     for place in sorted(np.unique(pairs, axis=1, return_index=True)[1].tolist()):
-        one, two = mine.values[int(pairs[0, place])], theirs.values[int(pairs[1, place])]
+        one, two = mine.value(int(pairs[0, place])), theirs.value(int(pairs[1, place]))
         if abs(one - two) > found.error:
             row, element = places[place].tolist()
             found.error, found.before, found.after, found.row, found.element = abs(one - two), one, two, first + row, element

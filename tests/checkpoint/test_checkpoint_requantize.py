@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 import emu
@@ -21,8 +23,9 @@ from emu.checkpoint import requantize as requantizing
 from emu.checkpoint.candidates import candidates
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
+from emu.checkpoint.decoded import Decoder
 from emu.checkpoint.hold import factor_of
-from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor
 from emu.checkpoint.store import matches
 from emu.cli.main import run
 from emu.engines.exact.block import quantize
@@ -67,6 +70,66 @@ def decoded(tensor: StoredTensor) -> tuple[list[list[Value]], list[list[Fraction
         for r, row in enumerate(rows.codes.tolist())
     ]
     return values, scales
+
+
+FLOATS = [0, 1, 2, 3, 0x1FF, 0x200, 0x007FFFFF, 0x00800000, 0x00800001, 0x0BFFFFFF, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x7B124924,
+          0x7B124925, 0x7B92491F, 0x7B924924, 0x7B924925, 0x7B924926, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x80000000, 0x80000001,
+          0xBF800000, 0xFF800000]  # fmt: skip
+ROUNDED = [0, 1, 0x007FFFFF, 0x3F800001, 0x7B924925, 0x7F7FFFFF, 0x7FC00000, 0xBF800000]
+SINGLE = [("deepseek_fp8", ROUNDED), ("compressed_tensors_fp8_row", [1, 0x7F, 0x3F80, 0x7B92, 0x7F7F, 0x7F80, 0x8000]),
+          ("compressed_tensors_mxfp8", [0, 1, 7, 127, 246, 247, 254]), ("torchao_mxfp4_rceil", list(range(0, 256, 15))),
+          ("gpt_oss_mxfp4", [0, 1, 127, 254])]  # fmt: skip
+
+
+def both_ways(tensor: StoredTensor, scales: NDArray[Any]) -> tuple[Decoder, Decoder]:
+    """Two decoders that met the scales: as they are, and by exact values alone."""
+    numbers: dict[Fraction, int] = {}
+    found = Decoder(tensor, numbers), Decoder(tensor, numbers)
+    found[1].elements = np.zeros(0)
+    for decoder in found:
+        for part in (scales[:2], scales):
+            decoder.scales(StoredRows(0, np.zeros((1, 1), np.uint8), part[None, :], np.zeros((1, len(part)), np.uint8)))
+    return found
+
+
+def check_equal(tensor: StoredTensor, scales: NDArray[Any]) -> None:
+    fast, exact = both_ways(tensor, scales)
+    for scale in scales.tolist():
+        one, two = (slice(side.known[scale] * side.size, (side.known[scale] + 1) * side.size) for side in (fast, exact))
+        for name in ("fine", "bits", "exact", "ids", "codes"):
+            assert np.array_equal(getattr(fast, name)[one], getattr(exact, name)[two]), (name, hex(scale))
+        assert np.array_equal(fast.near[one].view(np.int64), exact.near[two].view(np.int64)), hex(scale)
+        assert fast.units[fast.known[scale]] == exact.units[exact.known[scale]], hex(scale)
+        assert all(fast.value(one.start + code) == exact.value(two.start + code) for code in range(fast.size)), hex(scale)
+
+
+@pytest.mark.parametrize(("name", "scales"), SINGLE, ids=[name for name, _ in SINGLE])
+def test_values_of_many_scales_at_once_are_the_exact_ones(recorded: At, name: str, scales: list[int]) -> None:
+    """Every code under scales at both ends of the range, with ties of binary32, zeros, negative ones and NaN among them."""
+    tensor = next(iter(opened(recorded(name)).values()))
+    check_equal(tensor, np.array(scales, tensor.take(0, 1).scales.dtype))
+
+
+@LONG
+@pytest.mark.parametrize("name", ["deepseek_fp8", "compressed_tensors_fp8_row", "compressed_tensors_mxfp8"])
+def test_values_of_drawn_scales_are_the_exact_ones(recorded: At, name: str) -> None:
+    tensor = next(iter(opened(recorded(name)).values()))
+    kind = tensor.take(0, 1).scales.dtype
+    drawn = np.frombuffer(hashlib.shake_256(name.encode()).digest(64 * kind.itemsize), kind)
+    every = {1: np.arange(0, 255, 3), 2: np.array(FLOATS) >> 16, 4: np.array(FLOATS)}[kind.itemsize]
+    check_equal(tensor, every.astype(kind) if kind.itemsize == 1 else np.concatenate([every.astype(kind), drawn]))
+
+
+def test_a_scale_costs_no_exact_work_of_its_own(recorded: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scale for each row: a large weight has thousands of them."""
+    tensor = opened(recorded("torchao_fp8_row")).popitem()[1]
+    monkeypatch.setattr(Decoder, "_learn", lambda *args: pytest.fail("a scale was worked out by itself"))
+    scales = np.arange(0x3F800000, 0x3F800000 + 5000, dtype=np.uint32)
+    rows = StoredRows(0, np.arange(126, dtype=np.uint8)[None, :].repeat(5000, 0), scales[:, None], np.zeros((5000, 1), np.uint8))
+    decoder = Decoder(tensor, {})
+    places = decoder.places(rows)
+    wanted = [np.float32(scale) * np.float64(8) for scale in scales.view(np.float32)]
+    assert np.array_equal(decoder.near[places[:, 0x50]], wanted)
 
 
 @pytest.mark.parametrize(("name", "to", "recipe"), PAIRS)
