@@ -171,7 +171,7 @@ def row_step(length: int) -> int:
 
 
 def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTensor | str:
-    """Return a weight ready to be read, or what is wrong with the shapes of its parts.
+    """Return a weight ready to be read, or what is wrong with the shapes of its parts, or beside them.
 
     fitting: the stores that its names fit; where several do, the shapes of the parts tell, then bit 7 of the scales, which some stores
     use and others refuse.
@@ -182,11 +182,14 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
 
 
 def _opened(container: Container, match: Match, others: tuple[str, ...]) -> StoredTensor | str:
-    """Return a weight as one store holds it, or what is wrong with the shapes of its parts."""
+    """Return a weight as one store holds it, or what is wrong with the shapes of its parts, or beside them."""
     check_described(container, match, unit_of(match.store))
     shape = _shape(match)
     if isinstance(shape, str):
         return shape
+    beside = _unread(container, match)
+    if beside is not None:
+        return beside
     grid = grid_of(match.store, shape)
     tensor = tensor_level(match.store)
     if tensor is not None and match.parts[tensor.level].elements != 1:
@@ -204,6 +207,13 @@ def _opened(container: Container, match: Match, others: tuple[str, ...]) -> Stor
     if order.layout != "row_major" and len(shape) > 2:
         return "scales of a stack of matrices in tiles: how the stack is tiled is not known"
     return StoredTensor(container, match, shape, order, others)
+
+
+def _unread(container: Container, match: Match) -> str | None:
+    """Return what of the file would change the values and is not read here, or None."""
+    entries = [container.entries.get(match.module + suffix) for suffix in match.store.facts.zeros]
+    set_ = next((entry for entry in entries if entry is not None and container.raw(entry).any()), None)
+    return None if set_ is None else f"{set_.name} is not zero: the library subtracts it from the codes, here it is not read"
 
 
 def _told_by_flags(container: Container, fitting: tuple[Match, ...]) -> tuple[Match, tuple[str, ...]]:

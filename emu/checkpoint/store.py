@@ -124,5 +124,5 @@ def companions(container: Container, chosen: list[Match]) -> set[str]:
     """Return the names of all tensors that belong to quantized ones."""
     found = {entry.name for match in chosen for entry in match.parts.values()}
     for match in chosen:
-        found |= {match.module + suffix for suffix in match.store.facts.companions}
+        found |= {match.module + suffix for suffix in (*match.store.facts.companions, *match.store.facts.zeros)}
     return found & set(container.entries)

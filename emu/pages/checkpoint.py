@@ -57,6 +57,8 @@ def data(store: Checkpoint) -> Data:
         rows.append(("read back by", ("code and scale rounded to ", within, steps)))
     if facts.companions:
         rows.append(("further tensors of a weight", [Code(suffix) for suffix in facts.companions]))
+    if facts.zeros:
+        rows.append(("further tensors, of zero bytes alone", [Code(suffix) for suffix in facts.zeros]))
     if facts.described_by:
         rows.append(("the header says of each weight", ("recipe, shape, axis and checksum, under ", Code(facts.described_by))))
     rows += [("read back by", ("profile ", Code(item.profile), " of ", Ref("recipe", item.recipe))) for item in facts.dequantize]

@@ -250,6 +250,32 @@ def test_scales_of_another_shape_are_one_line(
         convert_checkpoint(source, "deepseek_fp8", tmp_path / "new")
 
 
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.parametrize(("kind", "scales"), [("tensor", (1,)), ("row", (4, 1)), ("block", (1, 1))])
+@pytest.mark.parametrize(("word", "zeros"), [
+    ("F8_E4M3", b"\0\0\0\x40"), ("F8_E4M3", b"\0\0\0\x80"), ("I8", b"\x80\0\0\0"), ("F32", b"\1\0\0\0"), ("F8_E4M3", b"\0\0\0\0"),
+])  # fmt: skip
+def test_a_zero_point_is_not_dropped_unread(
+    tmp_path: Path, write: Any, kind: str, short: bool, scales: tuple[int, ...], word: str, zeros: bytes
+) -> None:
+    ones, codes = np.ones(scales, ml_dtypes.bfloat16 if short else np.float32), np.full((4, 8), 0x38, np.uint8)
+    parts = {"m.weight": ("F8_E4M3", (4, 8), codes), "m.weight_scale": ("BF16" if short else "F32", scales, ones),
+             "m.weight_zero_point": (word, (1,) if word == "F32" else (4, 1), np.frombuffer(zeros, np.uint8))}  # fmt: skip
+    source = write(tmp_path / "in" / "model.safetensors", parts).parent
+    said = {"quantization_config": {"config_groups": {"g": {"weights": {"strategy": {"row": "channel"}.get(kind, kind)}}}}}
+    (source / "config.json").write_text(json.dumps(said))
+    report = identify_files(source)
+    assert set(report.stores) == {f"{CT}_{kind}{'' if short else '_fp32'}"} and report.others == 0
+    if any(zeros):
+        says = r"m\.weight_zero_point is not zero: the library subtracts it from the codes, here it is not read"
+        assert report.exit_code == verify_checkpoint(source).exit_code == 1
+        for use in (lambda: read_weight(source, "m.weight"), lambda: convert_checkpoint(source, "deepseek_fp8", tmp_path / "new")):
+            with pytest.raises(FileError, match=says):
+                use()
+    else:
+        assert verify_checkpoint(source).exit_code == 0 and (read_weight(source, "m.weight") == 1).all()
+
+
 def test_a_stack_is_read_where_tiles_end_with_its_matrices(tmp_path: Path, write: Any) -> None:
     for rows, fine in ((128, True), (64, False)):
         codes, scales = np.full((2, rows, 8), 0x38, np.uint8), np.array([1, 2], np.float32).reshape(2, 1, 1)

@@ -136,6 +136,9 @@ class CheckpointFacts(Part):
     )
     high_bit: Literal["none", "refused", "ignored", "flag"] = Field(description="bit 7 of a scale of 7 bits")
     companions: tuple[Text, ...] = Field(default=(), description="suffixes of further tensors that belong to a weight and carry none of it")
+    zeros: tuple[Text, ...] = Field(
+        default=(), description="suffixes of further tensors, which the library subtracts from the codes: only zero bytes may stand there"
+    )
     weights: tuple[str, ...] = Field(min_length=1, description="what follows the name of the module in a file that is not quantized")
     declared: tuple[Declared, ...] = Field(default=(), description="statements by which the file names its store; any of them is enough")
     told_by: Literal["names", "statement"] = Field(
