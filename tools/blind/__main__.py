@@ -2,7 +2,8 @@
 
 Which those are is recorded in one run of the default tests, once for a state of the clone, under out/blind/.
 
-A run that was stopped goes on when the same command is given again; no result depends on where mutants are judged.
+A run that was stopped goes on when the same command is given again: a verdict stands while its source is the same, whatever became of the
+tests (another --out judges anew); no result depends on where mutants are judged.
 Exit codes: 0 no survivor, 1 survivors (named), 2 misuse, 5 something is missing: a library, a scheduler that answers.
 `--check`: what of the record is of sources that are others now; exit code 1 where any is.
 """

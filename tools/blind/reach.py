@@ -26,6 +26,12 @@ from tools.processes import output_of
 _LONGEST: Final = 6 * 3600.0  # seconds
 POINTER: Final = "emu_reached"
 _DECLARED: Final = f'extern __attribute__((visibility("hidden"))) unsigned char *{POINTER};'
+_SITE: Final = f"""import os
+if {marks.FOLDER!r} in os.environ:
+    from emu_blind import marks
+    marks.begin()
+    marks.load_marked()
+"""
 _UNIT: Final = """#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -179,7 +185,7 @@ def recorded(root: Path, folder: Path, rooms: Sequence[str], jobs: int, exhausti
     package.mkdir(parents=True, exist_ok=True)
     for name in ("__init__.py", "marks.py", "recorder.py"):
         copy(Path(__file__).parent / name, package / name)
-    (folder / "site" / "sitecustomize.py").write_text("from emu_blind import marks\nmarks.begin()\nmarks.load_marked()\n", encoding="utf-8")
+    (folder / "site" / "sitecustomize.py").write_text(_SITE, encoding="utf-8")
     (folder / "root").write_text(str(place), encoding="utf-8")
     _mark(place, folder, sorted({file for room in (*rooms, *EXTENSIONS) for file in _sources(place, room)}))
     path = os.pathsep.join([str(place), str(folder / "site"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
@@ -193,8 +199,10 @@ def recorded(root: Path, folder: Path, rooms: Sequence[str], jobs: int, exhausti
     found = Reached(folder)
     if not found.tests:
         raise FileError(f"no test could be recorded ({code}): {said.strip()[-300:]}")
-    if code is not None:
-        complete.touch()
+    print(f"recorded: {said.strip().splitlines()[-1]}; what did not pass with marks is asked of no mutant", flush=True)
+    if code not in (0, 1):
+        raise FileError(f"{folder / 'said.txt'}: the recorded run ended early ({code}): give the command again, it goes on")
+    complete.touch()
     return found
 
 
