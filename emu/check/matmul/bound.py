@@ -13,25 +13,75 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from pydantic import ValidationError
 
-from emu.base.errors import OperandError
+from emu.base.errors import OperandError, SpecError
 from emu.check.matmul.numbers import Bits, Exact, Ints, bit_length, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, Side
 from emu.check.matmul.sets import Operands
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.spec import derive
+from emu.spec.faults import first_fault
 from emu.spec.ieee import is_binary32
-from emu.spec.loader import read
+from emu.spec.known import shipped_root, source_ids
+from emu.spec.loader import Document, fault, read
+from emu.spec.models import common
+from emu.spec.models.common import OpenPoint, Part, SourceRef, Status
 from emu.spec.models.format import ExponentFacts, FloatFacts
 
-STATED: Final[Any] = read(Path(__file__).with_name("bound.yaml")).data
-BOUNDS: Final = tuple(STATED)
-OF_KERNELS: Final = ("c", "alpha", "beta", "offsets", "sizes")  # what TOSA's product has not
-OUTPUTS: Final = (32, 32, 3)  # rows, columns, blocks: 1,024 outputs, TOSA asks for 1,000
+OF_KERNELS: Final = ("c", "alpha", "beta", "offsets", "sizes")  # what the product of a standard has not
+OUTPUTS: Final = (32, 32, 3)  # rows, columns, blocks: more than the 1,000 outputs that TOSA asks for
+
+
+class _Operands(Part):
+    block: int
+    element_bits: int
+
+
+class _Growing(Part):
+    """factor * max(n, min(n, length) * 2^power), n products."""
+
+    factor: common.Exact
+    length: int
+    power: int
+
+    def at(self, length: int) -> Fraction:
+        """Return it for a number of products."""
+        grown: int = max(length, min(length, self.length) << self.power)
+        return derive.parse_exact(self.factor) * grown
+
+
+class Stated(Part):
+    """What a standard states of a product, as bound.yaml has it."""
+
+    title: str
+    status: Status
+    sources: tuple[SourceRef, ...]
+    operands: _Operands
+    abs_error: _Growing
+    squared_errors: _Growing
+    open: tuple[OpenPoint, ...]
+
+
+def bounds_of(document: Document) -> dict[str, Stated]:
+    """Return the bounds of a file by name. Raises: SpecError with file and line (a key, a status or a source that is unknown)."""
+    found = {}
+    for name, data in document.data.items():
+        try:
+            found[name] = Stated.model_validate(data)
+        except ValidationError as error:
+            raise SpecError(first_fault(error, Stated, document, (name,))) from None
+        for number, source in enumerate(found[name].sources):
+            if source.ref not in source_ids((shipped_root(),)):
+                raise fault(document, (name, "sources", number, "ref"), f"source {source.ref!r} is not in sources.yaml")
+    return found
+
+
+STATED: Final = bounds_of(read(Path(__file__).with_name("bound.yaml")))
 
 
 @dataclass(frozen=True)
@@ -50,42 +100,29 @@ class Judged:
 
 def check_pair(name: str, pair: Pair, wants: tuple[str, ...]) -> None:
     """Refuse what the bound does not speak of. Raises: OperandError."""
-    if name not in BOUNDS:
-        raise OperandError(f"bound {name!r} is unknown: {' or '.join(BOUNDS)}")
+    if name not in STATED:
+        raise OperandError(f"bound {name!r} is unknown: {' or '.join(STATED)}")
     if not is_binary32(pair.out):
-        raise OperandError(f"bound tosa: results are binary32, not {pair.out.id}: write matmul/<a>/<b>/fp32")
-    block, bits = (STATED[name]["operands"][key] for key in ("block", "element_bits"))
+        raise OperandError(f"bound {name}: results are binary32, not {pair.out.id}: write matmul/<a>/<b>/fp32")
+    block, bits = STATED[name].operands.block, STATED[name].operands.element_bits
     for side in (pair.a, pair.b):
         scaled = side.scale is not None and isinstance(side.scale.facts, ExponentFacts) and (side.size, side.rows) == (block, 1)
         if not scaled or side.tensor or not isinstance(side.element.facts, FloatFacts) or derive.codes(side.element).bits > bits:
-            raise OperandError(f"bound tosa: blocks of {block} floats of at most {bits} bits with an E8M0 scale: {side.block.id} is none")
+            raise OperandError(f"bound {name}: blocks of {block} floats of at most {bits} bits with an E8M0 scale: {side.block.id} is none")
     own = next((item for item in OF_KERNELS if item in wants), None)
     if own is not None:
-        raise OperandError(f"bound tosa: its product has no {own}: wrap the kernel in one that takes a and b alone")
+        raise OperandError(f"bound {name}: its product has no {own}: wrap the kernel in one that takes a and b alone")
 
 
-def abs_bound(length: int) -> int:
-    """Return ABS_BOUND of a dot product of some length: elements of at most 8 bits, binary32 results."""
-    return int(_grown(STATED["tosa"]["abs_error"], length))
+def judged(name: str, pair: Pair, asked: Operands, values: Bits) -> Judged:
+    """Return how far outputs are from the exact sums.
 
-
-def variance_bound(length: int) -> Fraction:
-    """Return VARIANCE_ERROR_BOUND of the same."""
-    return _grown(STATED["tosa"]["squared_errors"], length)
-
-
-def _grown(stated: Any, length: int) -> Fraction:
-    """Return a factor times the length, or times 2^power a shorter one where that is more."""
-    grown: int = max(length, min(length, stated["length"]) << stated["power"])
-    return Fraction(stated["factor"]) * grown
-
-
-def judged(pair: Pair, asked: Operands, values: Bits) -> Judged:
-    """Return how far outputs are from the exact sums. values: float64 [M, N]; NaN and Inf are outside unless a sum may overflow."""
+    name: of the bound.   values: float64 [M, N]; NaN and Inf are outside unless a sum may overflow.
+    """
     facts = pair.out.facts
     assert isinstance(facts, FloatFacts)
     length = asked.a.shape[1]
-    allowed, part, least = abs_bound(length), power_of_two(-1 - facts.frac_bits), power_of_two(1 - facts.bias)
+    allowed, part, least = STATED[name].abs_error.at(length), power_of_two(-1 - facts.frac_bits), power_of_two(1 - facts.bias)
     top = Fraction(decode_code(derive.codes(pair.out).max_code, pair.out).signed) * (1 + part / (2 - 2 * part))  # and half a step
     wide: tuple[Ints, Ints] | None = None
     worst, place, first, outside, undecided, squares = Fraction(-1), (0, 0), None, 0, 0, Fraction(0)
@@ -108,7 +145,8 @@ def judged(pair: Pair, asked: Operands, values: Bits) -> Judged:
             first = first or ((i, j) if error > room else None)
         else:
             squares += (ratio * allowed) ** 2
-    return Judged(max(worst, Fraction(0)), first or place, outside, undecided, squares / (variance_bound(length) * max(values.size, 1)))
+    room = STATED[name].squared_errors.at(length) * max(values.size, 1)
+    return Judged(max(worst, Fraction(0)), first or place, outside, undecided, squares / room)
 
 
 def _raised(pair: Pair, asked: Operands) -> tuple[Ints, Ints]:

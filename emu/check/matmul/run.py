@@ -227,6 +227,7 @@ class Check:
 
     def within(self) -> None:
         """Ask random data alone; every error must be inside of the bound that a standard states."""
+        assert self.bound is not None
         step = self.pair.step
         draws, worst = Draws(self.key, f"bound {self.pair.text}"), Fraction(0)
         rows, columns, blocks = bounds.OUTPUTS
@@ -236,7 +237,7 @@ class Check:
             asked = envelope.drawn(self.pair, shape, self.limits, draws)  # type: ignore[arg-type]
             got = self.call(Question(self.pair, asked, self.wants, powers, None).operands)
             values = envelope.values_of(got, self.pair.out)
-            found = bounds.judged(self.pair, asked, values)
+            found = bounds.judged(self.bound, self.pair, asked, values)
             many = found.squares > 1
             self.report.compared += values.size
             self.report.differing += found.outside or int(many)

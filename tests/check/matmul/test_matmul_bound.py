@@ -7,13 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from emu.base.errors import OperandError
-from emu.check.matmul.bound import abs_bound, judged, variance_bound
+from emu.base.errors import OperandError, SpecError
+from emu.check.matmul.bound import OUTPUTS, STATED, bounds_of, judged
 from emu.check.matmul.envelope import exact_sums
 from emu.check.matmul.pair import pair_of
 from emu.check.matmul.sets import Operands
+from emu.spec.loader import read
 from emu.testing import check_matmul
 
+SQUARES = STATED["tosa"].squared_errors
 MX = ("mxfp4_torchao_floor", "mxfp4_torchao_floor")
 PAIR = pair_of("matmul/mxfp4/mxfp4/fp32")
 ONE = 127  # the scale code of 1
@@ -29,7 +31,7 @@ def asked(length: int, code: int = 2, scale: int = ONE, outputs: tuple[int, int]
 
 def outcome(question: Operands, value: float) -> tuple[int, int]:
     """How many outputs are outside and open, of one output."""
-    found = judged(PAIR, question, np.array([[value]]))
+    found = judged("tosa", PAIR, question, np.array([[value]]))
     return found.outside, found.open
 
 
@@ -38,22 +40,30 @@ def test_just_inside_and_just_outside(length: int, room: float) -> None:
     """A sum of ones: the bound is 2 * 1024 * min(length, 64) * length / 2^24, in both directions."""
     question = asked(length)
     for end, away in ((length + room, np.inf), (length - room, -np.inf)):
-        assert outcome(question, end) == (0, 0) and judged(PAIR, question, np.array([[end]])).ratio == 1
+        assert outcome(question, end) == (0, 0) and judged("tosa", PAIR, question, np.array([[end]])).ratio == 1
         assert outcome(question, float(np.nextafter(np.float32(end), np.float32(away)))) == (1, 0)
 
 
 def test_the_bounds_grow_with_the_length() -> None:
-    assert [abs_bound(n) for n in (1, 32, 63, 64, 65, 65536, 65537)] == [2048, 65536, 129024, 131072, 131072, 131072, 131074]
-    assert variance_bound(32) == Fraction(8, 5) * (32 << 20) and variance_bound(65) == variance_bound(64) == Fraction(8, 5) * (64 << 20)
+    assert [STATED["tosa"].abs_error.at(n) for n in (1, 32, 63, 64, 65, 65536, 65537)] == [
+        2048,
+        65536,
+        129024,
+        131072,
+        131072,
+        131072,
+        131074,
+    ]
+    assert SQUARES.at(32) == Fraction(8, 5) * (32 << 20) and SQUARES.at(65) == SQUARES.at(64) == Fraction(8, 5) * (64 << 20)
 
 
 def test_squared_errors_of_a_tensor() -> None:
     """10,362 units in every output of 64 products are inside, 10,364 are not: 10,362^2 < 8/5 * 2^26 < 10,363^2."""
     question = asked(64, outputs=(3, 5))
     for units, inside in ((10362, True), (10364, False)):
-        found = judged(PAIR, question, np.full((3, 5), 64 + units * 2.0**-18))
+        found = judged("tosa", PAIR, question, np.full((3, 5), 64 + units * 2.0**-18))
         assert (found.squares <= 1) is inside and not found.outside
-        assert found.squares == Fraction(units**2) / variance_bound(64)
+        assert found.squares == Fraction(units**2) / SQUARES.at(64)
 
 
 def test_what_raised_magnitudes_alone_let_through_is_open() -> None:
@@ -71,6 +81,49 @@ def test_below_the_normal_range_and_beyond_the_largest_number() -> None:
     large, larger = asked(64, code=7, scale=ONE + 55), asked(64, code=7, scale=ONE + 59)
     assert outcome(large, np.inf) == (1, 0) and outcome(larger, np.inf) == (0, 0) == outcome(larger, 0.0)
     assert outcome(asked(64), np.nan) == (1, 0)  # the pseudo-code's comparison would pass it
+
+
+GOOD = """tosa:
+  title: "x"
+  status: "reported"
+  sources: [{ref: "tosa_specification", where: "x"}]
+  operands: {block: 32, element_bits: 8}
+  abs_error: {factor: "3/2", length: 64, power: 10}
+  squared_errors: {factor: "8/5", length: 64, power: 20}
+  open: []
+"""
+
+
+def test_a_factor_that_is_no_whole_number_is_not_cut(tmp_path, monkeypatch) -> None:
+    """3/2 of 1 product: a bound of 1536 units, of 65,537 products 98,305 and a half."""
+    (tmp_path / "bound.yaml").write_text(GOOD, encoding="utf-8")
+    found = bounds_of(read(tmp_path / "bound.yaml"))
+    assert [found["tosa"].abs_error.at(n) for n in (1, 64, 65536, 65537)] == [1536, 98304, 98304, Fraction(196611, 2)]
+    monkeypatch.setitem(STATED, "half", found["tosa"])
+    assert (
+        judged("half", PAIR, asked(64), np.array([[64.375]])).ratio == 1 == 2 * judged("tosa", PAIR, asked(64), np.array([[64.25]])).ratio
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("tosa_specification", "tosa_draft", r":4: tosa.sources.0.ref: source 'tosa_draft' is not in sources.yaml"),
+        ("reported", "rumoured", r":3: .*status: \"rumoured\" is not one of"),
+        ("  open:", "  outputs: 1000\n  open:", r":8: .*outputs is unknown"),
+    ],
+)
+def test_a_file_of_bounds_is_checked(tmp_path, old, new, line) -> None:
+    (tmp_path / "bound.yaml").write_text(GOOD.replace(old, new), encoding="utf-8")
+    with pytest.raises(SpecError, match=line):
+        bounds_of(read(tmp_path / "bound.yaml"))
+
+
+def test_messages_name_the_bound(monkeypatch) -> None:
+    assert OUTPUTS[0] * OUTPUTS[1] >= 1000 and list(STATED) == ["tosa"]
+    monkeypatch.setitem(STATED, "other", STATED["tosa"])
+    with pytest.raises(OperandError, match="bound other: results are binary32, not bf16"):
+        check_matmul(binary64, *MX, bound="other", out="bf16")
 
 
 def binary64(a, b):
