@@ -61,6 +61,14 @@ def grid_of(store: Checkpoint, shape: tuple[int, ...]) -> Grid:
     return Grid(tall, wide, -(-rows // tall), -(-length // wide))
 
 
+def untiled(store: Checkpoint, shape: tuple[int, ...]) -> str | None:
+    """Return why a store has no scales for a stack of matrices: tiles would reach from one into the next. None: it has. shape: of all."""
+    tall = scale_extent(block_of(store)).rows or 1
+    if shape[-2] % tall and math.prod(shape[:-2]) > 1:
+        return f"a stack of matrices of {shape[-2]} rows in tiles of {tall}: how the stack is tiled is not known"
+    return None
+
+
 def tensor_level(store: Checkpoint) -> StoredLevel | None:
     """Return the level of a store that holds one number of the whole tensor."""
     return next((item for item in store.facts.levels if item.meaning != "scale"), None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from emu.base.errors import FileError
-from emu.checkpoint.facts import block_of, kind_of, tensor_level, unit_of
+from emu.checkpoint.facts import block_of, kind_of, tensor_level, unit_of, untiled
 from emu.checkpoint.read import StoredTensor
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.scan import nan_places
@@ -30,7 +30,7 @@ class CannotHold(FileError):
 def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
     """Return a weight as another store holds its codes and scales: as it is, or with the same scales in another type, or more of them.
 
-    Raises: CannotHold (blocks of another kind, scales that are no numbers of the other type).
+    Raises: CannotHold (blocks of another kind, scales that are no numbers of the other type, a stack of matrices).
     """
     found: StoredTensor | Rescaled = tensor
     if kind_of(tensor.store) != kind_of(store):
@@ -41,6 +41,12 @@ def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
         if wrong is not None:
             where = f"scale {wrong[1]} of row {wrong[0]}"
             raise CannotHold(tensor, store, f"{where} is no number of {found.scale_format.id}, the type of its scales")
+    stack = untiled(store, tensor.shape)
+    header = store.facts.write.header if store.facts.write is not None else None
+    if len(tensor.shape) > 2 and header is not None and any(item.sides for item in header.weight):
+        stack = "its header says which rows and columns of a matrix share a scale: how it says so of a stack is not known"
+    if stack is not None:
+        raise CannotHold(tensor, store, stack)
     unit = unit_of(store)
     if tensor.shape[-1] % unit:
         raise CannotHold(tensor, store, f"rows of {tensor.shape[-1]} elements are no multiple of its units of {unit}")

@@ -25,6 +25,7 @@ from emu.checkpoint.facts import (
     stored_bits,
     tensor_level,
     unit_of,
+    untiled,
 )
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match
@@ -257,8 +258,9 @@ def _misshapen(match: Match, shape: tuple[int, ...]) -> str | None:
         return None if entry.elements == 1 else f"{entry.name} has shape {list(entry.shape)}: one number was expected"
     if extent.rows == 1 and extent.columns:
         return None
-    if shape[-2] % extent.rows and math.prod(shape[:-2]) > 1:
-        return f"a stack of matrices of {shape[-2]} rows in tiles of {extent.rows}: how the stack is tiled is not known"
+    stack = untiled(match.store, shape)
+    if stack is not None:
+        return stack
     wanted = (*shape[:-2], -(-shape[-2] // extent.rows), grid.columns)
     return None if entry.shape == wanted else f"{entry.name} has shape {list(entry.shape)}: {list(wanted)} was expected"
 

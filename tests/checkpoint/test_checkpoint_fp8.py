@@ -276,6 +276,25 @@ def test_a_zero_point_is_not_dropped_unread(
         assert verify_checkpoint(source).exit_code == 0 and (read_weight(source, "m.weight") == 1).all()
 
 
+@pytest.mark.parametrize(("scales", "to", "says"), [
+    ((1,), "deepseek_fp8", "a stack of matrices of 4 rows in tiles of 128: how the stack is tiled is not known"),
+    ((1,), "torchao_fp8_row", "its header says which rows and columns of a matrix share a scale: how it says so of a stack is not known"),
+    ((1,), "torchao_fp8_tensor", "its header says which rows and columns of a matrix share a scale"),
+    ((2, 4, 1), "torchao_fp8_row", "its header says which rows and columns of a matrix share a scale"),
+    ((1,), f"{CT}_row_fp32", None),
+])  # fmt: skip
+def test_a_stack_goes_where_its_scales_have_a_place(tmp_path: Path, write: Any, scales: tuple[int, ...], to: str, says: str | None) -> None:
+    codes, ones = np.full((2, 4, 8), 0x38, np.uint8), np.ones(scales, np.float32)
+    source = write(tmp_path / "in.safetensors", {"m.weight": ("F8_E4M3", codes.shape, codes), "m.weight_scale": ("F32", scales, ones)})
+    if says is None:
+        assert convert_checkpoint(source, to, tmp_path / "new").lossless
+        assert stored(tmp_path / "new")["m.weight_scale"][1] == (2, 4, 1)
+    else:
+        with pytest.raises(FileError, match=f"m.weight: {to} cannot hold it: {says}"):
+            convert_checkpoint(source, to, tmp_path / "new")
+        assert [path.name for path in tmp_path.iterdir()] == ["in.safetensors"]
+
+
 def test_a_stack_is_read_where_tiles_end_with_its_matrices(tmp_path: Path, write: Any) -> None:
     for rows, fine in ((128, True), (64, False)):
         codes, scales = np.full((2, rows, 8), 0x38, np.uint8), np.array([1, 2], np.float32).reshape(2, 1, 1)
