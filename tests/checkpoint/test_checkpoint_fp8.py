@@ -295,6 +295,21 @@ def test_a_stack_goes_where_its_scales_have_a_place(tmp_path: Path, write: Any, 
         assert [path.name for path in tmp_path.iterdir()] == ["in.safetensors"]
 
 
+@pytest.mark.parametrize(("nan", "verdict"), [
+    ([0x7FC00000, 0xFFC00000], "identified"), ([0x7F800001, 0xFFFFFFFF], "identified"),
+    ([0x7F800000, 0x7FC00000], "separated"), ([0x7FC00000, 0x3F800000], "separated"),
+])  # fmt: skip
+def test_any_nan_of_a_dequantized_file_is_a_nan(tmp_path: Path, write: Any, nan: list[int], verdict: str) -> None:
+    """Which NaN a library writes is no sign of its rule; Inf or a number in its place is."""
+    codes, scales = np.array([[0x38, 0x7F], [0xFF, 0x38]], np.uint8), np.ones((2, 1), np.float32)
+    parts = {"m.weight": ("F8_E4M3", codes.shape, codes), "m.weight_scale": ("F32", scales.shape, scales)}
+    source = write(tmp_path / "in.safetensors", parts)
+    values = np.array([[0x3F800000, nan[0]], [nan[1], 0x3F800000]], "<u4")
+    read_back = write(tmp_path / "values.safetensors", {"m.weight": ("F32", values.shape, values)})
+    found = identify_files(source, dequantized=read_back).tensors[0].profiles
+    assert {item.verdict for item in found} == {verdict}
+
+
 def test_a_stack_is_read_where_tiles_end_with_its_matrices(tmp_path: Path, write: Any) -> None:
     for rows, fine in ((128, True), (64, False)):
         codes, scales = np.full((2, rows, 8), 0x38, np.uint8), np.array([1, 2], np.float32).reshape(2, 1, 1)
