@@ -28,7 +28,7 @@ from emu.checkpoint.facts import (
     untiled,
 )
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
-from emu.checkpoint.store import Match
+from emu.checkpoint.store import Match, at
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.checkpoint import WORDS
@@ -188,7 +188,7 @@ def _opened(container: Container, match: Match, others: tuple[str, ...]) -> Stor
     shape = _shape(match)
     if isinstance(shape, str):
         return shape
-    beside = _unread(container, match)
+    beside = _contradicted(container, match)
     if beside is not None:
         return beside
     grid = grid_of(match.store, shape)
@@ -210,11 +210,16 @@ def _opened(container: Container, match: Match, others: tuple[str, ...]) -> Stor
     return StoredTensor(container, match, shape, order, others)
 
 
-def _unread(container: Container, match: Match) -> str | None:
-    """Return what of the file would change the values and is not read here, or None."""
+def _contradicted(container: Container, match: Match) -> str | None:
+    """Return what else of the file says that its values are others than those read here, or None."""
     entries = [container.entries.get(match.module + suffix) for suffix in match.store.facts.zeros]
     set_ = next((entry for entry in entries if entry is not None and container.raw(entry).any()), None)
-    return None if set_ is None else f"{set_.name} is not zero: the library subtracts it from the codes, here it is not read"
+    if set_ is not None:
+        return f"{set_.name} is not zero: the library subtracts it from the codes, here it is not read"
+    keys, extent = match.store.facts.sides_key or (), scale_extent(block_of(match.store))
+    words = (None, [*extent], "x".join(map(str, extent)))  # compressed-tensors reads 128x128 as [128, 128]
+    said = [(name, found) for name, data in container.config.items() if keys for found in at(data, keys) if found not in words]
+    return f"{said[0][0]}: {'.'.join(keys)} = {said[0][1]}: {[*extent]} was expected" if said else None
 
 
 def _told_by_flags(container: Container, fitting: tuple[Match, ...]) -> tuple[Match, tuple[str, ...]]:

@@ -104,20 +104,20 @@ def declaration(store: Checkpoint, container: Container) -> str | None:
     for item in store.facts.declared:
         sources = container.config if item.where == "config" else {"header": container.metadata}
         for name, data in sources.items():
-            word = next((found for found in _at(data, item.keys) if found in item.words), None)
+            word = next((found for found in at(data, item.keys) if found in item.words), None)
             if word is not None:
                 return f"{name}: {'.'.join(item.keys)} = {word}"
     return None
 
 
-def _at(data: Any, keys: tuple[str, ...]) -> Iterator[Any]:
+def at(data: Any, keys: tuple[str, ...]) -> Iterator[Any]:
     """Yield what stands at the end of a way through nested keys; * goes through all of them."""
     if not keys:
-        yield data if isinstance(data, str) else None
+        yield data
     elif isinstance(data, Mapping):
         for key in data if keys[0] == "*" else [keys[0]]:
             if key in data:
-                yield from _at(data[key], keys[1:])
+                yield from at(data[key], keys[1:])
 
 
 def companions(container: Container, chosen: list[Match]) -> set[str]:

@@ -310,6 +310,34 @@ def test_any_nan_of_a_dequantized_file_is_a_nan(tmp_path: Path, write: Any, nan:
     assert {item.verdict for item in found} == {verdict}
 
 
+@pytest.mark.parametrize(("store", "beside", "key"), [
+    ("deepseek_fp8", "_scale_inv", "weight_block_size"), (f"{CT}_block_fp32", "_scale", "block_structure"), (f"{CT}_block", "_scale", "block_structure"),
+])  # fmt: skip
+@pytest.mark.parametrize(("said", "fine"), [
+    ([128, 128], True), (None, True), ("128x128", True), ([96, 96], False), ([128, 127], False), ([128], False), ("96x96", False), ({}, False),
+])  # fmt: skip
+def test_a_block_of_other_sides_is_not_read_as_ours(
+    tmp_path: Path, write: Any, store: str, beside: str, key: str, said: Any, fine: bool
+) -> None:
+    """192 x 192 under 2 x 2 scales: so many have blocks of 128 and of 96."""
+    scales = np.array([[1, 2], [3, 4]], ml_dtypes.bfloat16 if store == f"{CT}_block" else np.float32)
+    word = "BF16" if store == f"{CT}_block" else "F32"
+    source = made(write, tmp_path / "in" / "model.safetensors", (192, 192), scales, word, beside).parent
+    inner = {"quant_method": "fp8", key: said}
+    if store != "deepseek_fp8":
+        inner = {"config_groups": {"a": {"weights": {"strategy": "block", "block_structure": [128, 128]}},
+                                   "b": {"weights": {"strategy": "block", key: said}}}}  # fmt: skip
+    (source / "config.json").write_text(json.dumps({"quantization_config": inner}))
+    assert set(identify_files(source).stores) == {store} and verify_checkpoint(source).exit_code == (0 if fine else 1)
+    if fine:
+        assert read_weight(source, "m.weight").shape == (192, 192)
+    else:
+        says = rf"config\.json: .*{key} = .*: \[128, 128\] was expected"
+        for use in (lambda: read_weight(source, "m.weight"), lambda: convert_checkpoint(source, "deepseek_fp8", tmp_path / "new")):
+            with pytest.raises(FileError, match=says):
+                use()
+
+
 def test_a_stack_is_read_where_tiles_end_with_its_matrices(tmp_path: Path, write: Any) -> None:
     for rows, fine in ((128, True), (64, False)):
         codes, scales = np.full((2, rows, 8), 0x38, np.uint8), np.array([1, 2], np.float32).reshape(2, 1, 1)

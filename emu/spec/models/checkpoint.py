@@ -149,6 +149,9 @@ class CheckpointFacts(Part):
         default=None,
         description="key of the header's metadata under which emu quantize says shape, axis and checksum of each weight",
     )
+    sides_key: tuple[Text, ...] | None = Field(
+        default=None, min_length=1, description="the way, in a JSON file beside the tensors, to the sides of a block; * for any key"
+    )
     edges: Literal["cut"] | None = Field(
         default=None, description="cut: the last block of a row and of a column may hold fewer elements; the bytes have no padding"
     )
