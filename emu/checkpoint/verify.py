@@ -22,6 +22,7 @@ from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
 from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, row_step
+from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.report import CheckpointReport, TensorReport
 from emu.checkpoint.store import companions, matches
 from emu.spec import get
@@ -208,7 +209,8 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container,
 def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
     """Yield how a weight differs from the original's: shape, kind of block, tensor factor, codes and scales."""
     mine, theirs = tensor.block, other.block
-    if tensor.shape != other.shape or kind_of(tensor.store) != kind_of(other.store):
+    sides = _in_one_kind(tensor, other) if tensor.shape == other.shape else None
+    if sides is None:
         yield Fault(
             tensor.name, f"{list(tensor.shape)} in blocks of {mine.id}, in the original {list(other.shape)} in blocks of {theirs.id}"
         )
@@ -220,15 +222,32 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
             )
     except FileError as error:
         yield Fault(tensor.name, str(error))
+    wrong_scale = next((side for side in sides if isinstance(side, Rescaled) and side.rounded() is not None), None)
+    if wrong_scale is not None:
+        yield Fault(tensor.name, f"scales of blocks of {wrong_scale.tensor.block.id} are no numbers of {wrong_scale.scale_format.id}, the other's type")
+        return
     codes = scales = 0
     first = -1
-    for one, two in zip(tensor.chunks(), other.chunks(), strict=True):
+    for one, two in zip(sides[0].chunks(), sides[1].chunks(), strict=True):
         wrong = (one.codes != two.codes, (one.scales != two.scales) | (one.flags != two.flags))
         rows = wrong[0].any(-1) | wrong[1].any(-1)
         first = one.first + int(rows.argmax()) if first < 0 and rows.any() else first
         codes, scales = codes + int(wrong[0].sum()), scales + int(wrong[1].sum())
     if codes or scales:
         yield Fault(tensor.name, f"{codes} codes and {scales} scales are not those of the original", (f"row {first}",))
+
+
+def _in_one_kind(tensor: StoredTensor, other: StoredTensor) -> tuple[StoredTensor | Rescaled, StoredTensor | Rescaled] | None:
+    """Return both with scales of one type and extent, the same numbers where any way keeps them; None: blocks of other kinds."""
+    if kind_of(tensor.store) == kind_of(other.store):
+        return tensor, other
+    ways: list[tuple[StoredTensor | Rescaled, StoredTensor | Rescaled]] = []
+    if can_rescale(tensor.store, other.store):
+        ways.append((Rescaled(tensor, other.store), other))
+    if can_rescale(other.store, tensor.store):
+        ways.append((tensor, Rescaled(other, tensor.store)))
+    exact = (way for way in ways if all(isinstance(side, StoredTensor) or side.rounded() is None for side in way))
+    return next(exact, ways[0] if ways else None)
 
 
 def _key(weight: str) -> str:

@@ -137,7 +137,36 @@ def test_the_same_numbers_in_another_store(recorded: At, tmp_path: Path, name: s
     after = exact(tmp_path / "new", *(SIDES["tensor"] if to == "modelopt_fp8" else sides(to)))
     assert after == exact(recorded(name), *sides(name)) and after
     report = identify_files(tmp_path / "new")
-    assert set(report.stores) == {to} and report.exit_code == 0 and verify_checkpoint(tmp_path / "new", tmp_path / "new").exit_code == 0
+    assert set(report.stores) == {to} and report.exit_code == 0
+    for one, two in ((tmp_path / "new", recorded(name)), (recorded(name), tmp_path / "new")):
+        assert (found := verify_checkpoint(one, two)).exit_code == 0 and found.compared == len(after)
+
+
+@pytest.mark.parametrize(("name", "to"), LOSSLESS)
+def test_other_numbers_in_another_store(recorded: At, tmp_path: Path, parts: Any, write: Any, name: str, to: str) -> None:
+    """One bit of a code, then of the last scale, is changed after a conversion; either file may be the original."""
+    convert_checkpoint(recorded(name), to, tmp_path / "new")
+    tensors = parts(tmp_path / "new" / "model.safetensors")
+    header = {key: json.dumps(value) for key, value in open_checkpoint(tmp_path / "new").metadata.items()}
+    for suffix, says in (("qdata" if "torchao" in to else "weight", "1 codes and 0 scales"), ("scale", "0 codes and ")):
+        key = next(key for key in sorted(tensors) if key.removesuffix("_inv").endswith(suffix))
+        tensors[key][2][-2 if suffix == "scale" else -1] ^= 1
+        write(tmp_path / "new" / "model.safetensors", tensors, header if "torchao" in to else None)
+        for one, two in ((tmp_path / "new", recorded(name)), (recorded(name), tmp_path / "new")):
+            found = verify_checkpoint(one, two)
+            assert found.exit_code == 1 and len(found.faults) == 1 and (says in found.faults[0].what or "are no numbers of" in found.faults[0].what)
+        tensors[key][2][-2 if suffix == "scale" else -1] ^= 1
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("tensor", ()), ("row", (4, 1))])
+@pytest.mark.parametrize(("bits", "fine"), [(0x3F800000, True), (0x3F800001, False), (0x3F7FFFFF, False)])
+def test_a_scale_that_would_round_to_the_other_is_another(
+    tmp_path: Path, write: Any, kind: str, shape: tuple[int, ...], bits: int, fine: bool
+) -> None:
+    long = made(write, tmp_path / "long.safetensors", (4, 8), np.full(shape, bits, np.uint32), beside="_scale")
+    short = made(write, tmp_path / "short.safetensors", (4, 8), np.full((4, 1), 0x3F80, np.uint16), "BF16", "_scale")
+    for one, two in ((short, long), (long, short)):
+        assert verify_checkpoint(one, two).exit_code == (0 if fine else 1)
 
 
 @pytest.mark.parametrize("name", RECORDED)
