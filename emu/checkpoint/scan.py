@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from emu.checkpoint.facts import element_bits
 from emu.checkpoint.read import StoredRows, StoredTensor, scale_bytes
+from emu.ops.functions import convert, decode
 from emu.spec import derive, get
 from emu.spec.models import Block, Format
 
 SHOWN = 3  # rows of a fault
 MOST = 64  # codes of a block that are shown
+WITHIN = ("fp32", "bf16")  # types in which code and scale are multiplied; a result of another type is not looked at
 TILE = 16  # rows that a 2-D recipe gives one scale
 
 
@@ -89,6 +91,12 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
         _fault(found, "a scale that is infinite", infinite, rows.first, shown)
         negative = (rows.scales & sign != 0) & ~infinite & ~nan_places(rows.scales, fmt)
         _fault(found, "a scale that is negative", negative, rows.first, shown)
+        within = tensor.store.facts.product if tensor.store.facts.product in WITHIN else WITHIN[0]
+        with np.errstate(over="ignore", invalid="ignore"):  # 4 bits by 24: exact in binary64
+            values = decode(top, tensor.block.element_formats[0]).astype(np.float64) * decode(rows.scales, fmt).astype(np.float64)
+        beyond = derive.codes(get("format", within))
+        read = (convert(values, within, policy="ieee") | beyond.sign_bit) == beyond.inf | beyond.sign_bit
+        _fault(found, f"a value that its reader takes for infinite, in {within}", read & ~infinite, rows.first, shown)
     if derive.codes(fmt).bits != 8:
         _fault(found, "codes that are not zero under the scale zero", (rows.scales == 0) & (top > 0), rows.first, shown)
 

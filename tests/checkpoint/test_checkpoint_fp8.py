@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -400,6 +401,30 @@ def test_damage_is_found_where_it_is(tmp_path: Path, write: Any, bits: int, code
     if says:
         row = at if "element" in says or "codes" in says else at // 128 * 128
         assert says in done.faults[0].what and done.faults[0].places[0].startswith(f"row {row} block 1: scale {bits:08X}, codes 00 ")
+
+
+@pytest.mark.parametrize("code", [0x01, 0x38, 0x39, 0x7E, 0xB9, 0xFE])
+@pytest.mark.parametrize(("word", "kept", "bias"), [("F32", 24, 0), ("BF16", 8, 16)])
+def test_a_value_that_is_read_as_infinite_is_damage(tmp_path: Path, write: Any, code: int, word: str, kept: int, bias: int) -> None:
+    """The first scale whose product with the code rounds to infinity, found by hand in rationals, and the one below it."""
+    limit = Fraction(2) ** 128 - Fraction(2) ** (127 - kept)
+    bits = range(1, 0x7F800000 >> bias)
+    first = bisect_left(bits, True, key=lambda item: abs(element(code)) * value_of(item << bias) >= limit) + 1
+    for scale in (first - 1, first):
+        if 0 < scale < 0x7F800000 >> bias:
+            numbers, codes = np.full((130, 1), 0x3F800000 >> bias, "<u4" if word == "F32" else "<u2"), np.zeros((130, 8), np.uint8)
+            numbers[129], codes[129, 5] = scale, code
+            source = write(tmp_path / "in.safetensors", {"m.weight": ("F8_E4M3", codes.shape, codes),
+                                                         "m.weight_scale": (word, numbers.shape, numbers)})  # fmt: skip
+            found = verify_checkpoint(source)
+            assert np.isinf(read_weight(source, "m.weight")[129, 5]) == (scale == first) == found.exit_code
+            if scale == first:
+                assert "a value that its reader takes for infinite" in found.faults[0].what
+                assert found.faults[0].places[0].startswith("row 129 block 0: scale ")
+
+
+def value_of(bits: int) -> Fraction:
+    return Fraction(bits & 0x7FFFFF | (0x800000 if bits >> 23 else 0)) * Fraction(2) ** (max(bits >> 23, 1) - 150)
 
 
 @pytest.mark.parametrize(("store", "bits", "code", "fp32", "bf16"), [
