@@ -61,6 +61,7 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
     high = tensor.store.facts.high_bit
     plain = rows.flags == 0 if high == "flag" else np.ones_like(rows.flags, bool)
     wide = derive.codes(fmt).bits > 8
+    begins = ((rows.first + np.arange(len(codes))) % grid.tall == 0)[:, None]  # a scale of several rows is counted once
     found.blocks += scale_bytes(rows, fmt, grid.tall).size // rows.scales.itemsize
     found.flagged += int((rows.flags != 0).sum())
     found.minus_zero += int((codes[plain] == magnitudes).sum())
@@ -74,7 +75,7 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
         return f"scale {rows.scales[row, block]:0{2 * rows.scales.itemsize}X}, codes {codes_text(codes[row, block, :MOST], bits)}"
 
     if tensor.store.facts.nan_scale in ("nan", "refused"):
-        _fault(found, "a NaN scale", nan_places(rows.scales, fmt), rows.first, shown)
+        _fault(found, "a NaN scale", nan_places(rows.scales, fmt) & begins, rows.first, shown)
     if bits > 4:
         _fault(
             found,
@@ -88,9 +89,9 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
     if wide:
         sign = rows.scales.dtype.type(derive.codes(fmt).sign_bit)
         infinite = rows.scales & ~sign == derive.codes(fmt).inf
-        _fault(found, "a scale that is infinite", infinite, rows.first, shown)
+        _fault(found, "a scale that is infinite", infinite & begins, rows.first, shown)
         negative = (rows.scales & sign != 0) & ~infinite & ~nan_places(rows.scales, fmt)
-        _fault(found, "a scale that is negative", negative, rows.first, shown)
+        _fault(found, "a scale that is negative", negative & begins, rows.first, shown)
         within = tensor.store.facts.product if tensor.store.facts.product in WITHIN else WITHIN[0]
         with np.errstate(over="ignore", invalid="ignore"):  # 4 bits by 24: exact in binary64
             values = decode(top, tensor.block.element_formats[0]).astype(np.float64) * decode(rows.scales, fmt).astype(np.float64)

@@ -403,6 +403,24 @@ def test_damage_is_found_where_it_is(tmp_path: Path, write: Any, bits: int, code
         assert says in done.faults[0].what and done.faults[0].places[0].startswith(f"row {row} block 1: scale {bits:08X}, codes 00 ")
 
 
+@pytest.mark.parametrize(("bits", "says"), [
+    (NAN, "a NaN scale"), (0x7F800000, "a scale that is infinite"), (0xBF800000, "a scale that is negative"),
+])  # fmt: skip
+@pytest.mark.parametrize(("places", "beside"), [((), "_scale"), ((0,), "_scale_inv"), ((1, 4, 5), "_scale_inv")])
+def test_a_scale_of_many_rows_is_one_fault(
+    tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch, bits: int, says: str, places: tuple[int, ...], beside: str
+) -> None:
+    """300 rows in chunks of 128: places are those of the tiles, 3 x 2, or all is under one scale."""
+    monkeypatch.setattr(read, "CHUNK", 1)
+    scales = np.full((3, 2) if places else (), 0x3F800000, np.uint32)
+    np.put(scales, places or 0, bits)
+    found = verify_checkpoint(made(write, tmp_path / "in.safetensors", (300, 130), scales, beside=beside))
+    count = len(places) or 1
+    assert [item.what for item in found.faults] == [says + (f" ({count})" if count > 1 else "")]
+    rows = [(place // 2 * 128, place % 2) for place in places] or [(0, 0)]
+    assert [text.split(":")[0] for text in found.faults[0].places] == [f"row {row} block {block}" for row, block in rows]
+
+
 @pytest.mark.parametrize("code", [0x01, 0x38, 0x39, 0x7E, 0xB9, 0xFE])
 @pytest.mark.parametrize(("word", "kept", "bias"), [("F32", 24, 0), ("BF16", 8, 16)])
 def test_a_value_that_is_read_as_infinite_is_damage(tmp_path: Path, write: Any, code: int, word: str, kept: int, bias: int) -> None:
