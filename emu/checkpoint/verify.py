@@ -22,8 +22,8 @@ from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
 from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, row_step
-from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.report import CheckpointReport, TensorReport
+from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.store import companions, matches
 from emu.spec import get
 from emu.spec.derive import nan_codes
@@ -224,7 +224,10 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
         yield Fault(tensor.name, str(error))
     wrong_scale = next((side for side in sides if isinstance(side, Rescaled) and side.rounded() is not None), None)
     if wrong_scale is not None:
-        yield Fault(tensor.name, f"scales of blocks of {wrong_scale.tensor.block.id} are no numbers of {wrong_scale.scale_format.id}, the other's type")
+        yield Fault(
+            tensor.name,
+            f"scales of blocks of {wrong_scale.tensor.block.id} are no numbers of {wrong_scale.scale_format.id}, the other's type",
+        )
         return
     codes = scales = 0
     first = -1

@@ -155,7 +155,11 @@ def test_other_numbers_in_another_store(recorded: At, tmp_path: Path, parts: Any
         write(tmp_path / "new" / "model.safetensors", tensors, header if "torchao" in to else None)
         for one, two in ((tmp_path / "new", recorded(name)), (recorded(name), tmp_path / "new")):
             found = verify_checkpoint(one, two)
-            assert found.exit_code == 1 and len(found.faults) == 1 and (says in found.faults[0].what or "are no numbers of" in found.faults[0].what)
+            assert (
+                found.exit_code == 1
+                and len(found.faults) == 1
+                and (says in found.faults[0].what or "are no numbers of" in found.faults[0].what)
+            )
         tensors[key][2][-2 if suffix == "scale" else -1] ^= 1
 
 
@@ -341,10 +345,12 @@ def test_any_nan_of_a_dequantized_file_is_a_nan(tmp_path: Path, write: Any, nan:
 
 
 @pytest.mark.parametrize(("store", "beside", "key"), [
-    ("deepseek_fp8", "_scale_inv", "weight_block_size"), (f"{CT}_block_fp32", "_scale", "block_structure"), (f"{CT}_block", "_scale", "block_structure"),
+    ("deepseek_fp8", "_scale_inv", "weight_block_size"), (f"{CT}_block_fp32", "_scale", "block_structure"),
+    (f"{CT}_block", "_scale", "block_structure"),
 ])  # fmt: skip
 @pytest.mark.parametrize(("said", "fine"), [
-    ([128, 128], True), (None, True), ("128x128", True), ([96, 96], False), ([128, 127], False), ([128], False), ("96x96", False), ({}, False),
+    ([128, 128], True), (None, True), ("128x128", True),
+    ([96, 96], False), ([128, 127], False), ([128], False), ("96x96", False), ({}, False),
 ])  # fmt: skip
 def test_a_block_of_other_sides_is_not_read_as_ours(
     tmp_path: Path, write: Any, store: str, beside: str, key: str, said: Any, fine: bool
