@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.golden import levels_stems
+from support.golden import levels_stems, series_stems
 
 from emu.contracts.columns import layout_from
 from emu.contracts.rows import is_open
@@ -18,7 +18,8 @@ from emu.vectors.files.suite import load
 from tools.docs.dpi import PATH, Parameter, dpi_pages, enum_values, functions, import_of
 
 ROOT = Path(__file__).resolve().parents[3]
-STEMS = sorted(path.name.removesuffix(".tv") for op in ("decode", "convert") for path in (ROOT / "vectors" / op).glob("*.tv"))
+CODES = {path.name.removesuffix(".tv") for op in ("decode", "convert") for path in (ROOT / "vectors" / op).glob("*.tv")}
+STEMS = sorted(CODES - series_stems(ROOT / "vectors", CODES))  # DPI takes the tables of listed formats, a series has none
 DOTS = sorted(path.name.removesuffix(".tv") for path in (ROOT / "vectors" / "dot").glob("*.tv"))
 LEVELS = levels_stems(ROOT / "vectors", DOTS)  # C has their functions, DPI has not their tables
 NVFP4 = "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke"
