@@ -37,7 +37,7 @@ def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
         if not can_rescale(tensor.store, store):
             raise CannotHold(tensor, store, f"blocks of {tensor.block.id} are no blocks of {block_of(store).id}")
         found = Rescaled(tensor, store)
-        wrong = found.rounded()
+        wrong = found.rounded
         if wrong is not None:
             where = f"scale {wrong[1]} of row {wrong[0]}"
             raise CannotHold(tensor, store, f"{where} is no number of {found.scale_format.id}, the type of its scales")

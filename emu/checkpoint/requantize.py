@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError, FileError, SpecError
 from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
 from emu.checkpoint.decoded import Decoder
-from emu.checkpoint.facts import scale_format as scale_format_of
 from emu.checkpoint.facts import tensor_level, unit_of
 from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.checkpoint.rescaled import OtherStore
 from emu.ops.functions import quantize
 from emu.spec import get
 from emu.spec.carried import InOrder
-from emu.spec.models import Checkpoint, Format, Recipe
+from emu.spec.models import Checkpoint, Recipe
 
 
 def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
@@ -30,15 +30,14 @@ def recipe_for(store: Checkpoint, named: str | None) -> Recipe:
     Raises: SpecError (unknown, one whose blocks the store does not hold, none named where the library's is not known).
     """
     fitting = [recipe.id for recipe in candidates(store) if recipe.facts.block in store.facts.blocks]
-    if named is not None:
-        recipe: Recipe = get("recipe", named)
-        if fitting and recipe.id not in fitting:
-            raise SpecError(f"checkpoint/{store.id}: recipe {recipe.id} does not make its blocks: name one of {', '.join(fitting)}")
-        if fitting:
-            return recipe
-    own = store.facts.write.recipe if store.facts.write is not None else None
+    recipe: Recipe | None = None if named is None else get("recipe", named)
     if not fitting:
         raise SpecError(f"checkpoint/{store.id}: no recipe makes its blocks: only weights of stores that hold the same codes go there")
+    if recipe is not None:
+        if recipe.id not in fitting:
+            raise SpecError(f"checkpoint/{store.id}: recipe {recipe.id} does not make its blocks: name one of {', '.join(fitting)}")
+        return recipe
+    own = store.facts.write.recipe if store.facts.write is not None else None
     if own is None:
         raise SpecError(
             f"checkpoint/{store.id}: the recipe by which its weights are made is not known: --recipe names one of {', '.join(fitting)}"
@@ -74,14 +73,12 @@ def _quantized(rows: _Rows) -> StoredRows | str:
 
 
 @dataclass
-class Requantized:
+class Requantized(OtherStore):
     """A weight as another store will hold it, where that needs other codes. Each reading quantizes it, so it is read once.
 
-    tensor: the weight as it is.   store: the other store.   recipe: of that store's blocks.   mapped: maps over rows (emu.spec.carried).
+    recipe: of the other store's blocks.   mapped: maps over rows (emu.spec.carried).
     """
 
-    tensor: StoredTensor
-    store: Checkpoint
     recipe: Recipe
     mapped: InOrder
     _digest: bytes = b""
@@ -90,21 +87,6 @@ class Requantized:
         unit, length = unit_of(self.store), self.shape[-1]
         if length % unit:
             raise self._refused(f"rows of {length} elements are no multiple of the blocks of {unit} in {self.store.id}")
-
-    @property
-    def name(self) -> str:
-        """Name of the weight in a file that is not quantized."""
-        return self.tensor.name
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape."""
-        return self.tensor.shape
-
-    @property
-    def scale_format(self) -> Format:
-        """Format of the new scales."""
-        return scale_format_of(self.store)
 
     @cached_property
     def amax(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,9 @@ def _is_float(kind: Kind) -> bool:
     return found.inf is not None and found.sign_bit > 0
 
 
-@dataclass(frozen=True)
-class Rescaled:
-    """A weight as another store will hold it, with the same codes. tensor: as it is.   store: the other store."""
+@dataclass
+class OtherStore:
+    """A weight as another store will hold it. tensor: as it is.   store: the other store."""
 
     tensor: StoredTensor
     store: Checkpoint
@@ -51,14 +52,19 @@ class Rescaled:
         """Format of the new scales."""
         return scale_format_of(self.store)
 
+
+class Rescaled(OtherStore):
+    """With the same codes, under scales of another type, or more of them."""
+
     def chunks(self) -> Iterator[StoredRows]:
         """Yield the same codes with the new scales, some rows at a time, from the top."""
         for rows in self.tensor.chunks():
             scales = self._scales(rows.scales)
             yield StoredRows(rows.first, rows.codes, scales, np.zeros(scales.shape, np.uint8))
 
+    @cached_property
     def rounded(self) -> NDArray[np.intp] | None:
-        """Return row and number, in the weight as it is, of the first scale that is no number of the other format; None: all are."""
+        """Row and number, in the weight as it is, of the first scale that is no number of the other format; None: all are."""
         mine, other = self.tensor.scale_format, self.scale_format
         for rows in self.tensor.chunks():
             back = convert(convert(rows.scales, other, policy="ieee", source=mine), mine, policy="ieee", source=other)

@@ -74,8 +74,9 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
     def shown(row: int, block: int) -> str:
         return f"scale {rows.scales[row, block]:0{2 * rows.scales.itemsize}X}, codes {codes_text(codes[row, block, :MOST], bits)}"
 
+    nan = nan_places(rows.scales, fmt)
     if tensor.store.facts.nan_scale in ("nan", "refused"):
-        _fault(found, "a NaN scale", nan_places(rows.scales, fmt) & begins, rows.first, shown)
+        _fault(found, "a NaN scale", nan & begins, rows.first, shown)
     if bits > 4:
         _fault(
             found,
@@ -90,7 +91,7 @@ def _count(found: Scan, tensor: StoredTensor, rows: StoredRows) -> None:
         sign = rows.scales.dtype.type(derive.codes(fmt).sign_bit)
         infinite = rows.scales & ~sign == derive.codes(fmt).inf
         _fault(found, "a scale that is infinite", infinite & begins, rows.first, shown)
-        negative = (rows.scales & sign != 0) & ~infinite & ~nan_places(rows.scales, fmt)
+        negative = (rows.scales & sign != 0) & ~infinite & ~nan
         _fault(found, "a scale that is negative", negative & begins, rows.first, shown)
         within = tensor.store.facts.product if tensor.store.facts.product in WITHIN else WITHIN[0]
         with np.errstate(over="ignore", invalid="ignore"):  # 4 bits by 24: exact in binary64

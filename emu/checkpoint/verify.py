@@ -222,7 +222,7 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
             )
     except FileError as error:
         yield Fault(tensor.name, str(error))
-    wrong_scale = next((side for side in sides if isinstance(side, Rescaled) and side.rounded() is not None), None)
+    wrong_scale = next((side for side in sides if isinstance(side, Rescaled) and side.rounded is not None), None)
     if wrong_scale is not None:
         yield Fault(
             tensor.name,
@@ -249,7 +249,7 @@ def _in_one_kind(tensor: StoredTensor, other: StoredTensor) -> tuple[StoredTenso
         ways.append((Rescaled(tensor, other.store), other))
     if can_rescale(other.store, tensor.store):
         ways.append((tensor, Rescaled(other, tensor.store)))
-    exact = (way for way in ways if all(isinstance(side, StoredTensor) or side.rounded() is None for side in way))
+    exact = (way for way in ways if all(isinstance(side, StoredTensor) or side.rounded is None for side in way))
     return next(exact, ways[0] if ways else None)
 
 

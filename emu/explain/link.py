@@ -85,12 +85,12 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
     op, at = operation.name.op, tuple(index)
     if op == "convert":
         codes, random = operands["codes"], operands.get("random")
-        at = at if len(at) == codes.ndim else (0,) * codes.ndim
+        at = _at(codes, at)
         drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
         return _of_number(operation, int(codes[at]), drawn) if codes.size else None
     if op == "decode":
         codes = operands["codes"]
-        return _of_code(operation, int(codes[at if len(at) == codes.ndim else (0,) * codes.ndim])) if codes.size else None
+        return _of_code(operation, int(codes[_at(codes, at)])) if codes.size else None
     if op == "dequantize":
         return _of_tile_in(operation, operands, at)
     if op == "transform":
@@ -105,6 +105,11 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         words = None if random is None else random.reshape(len(rows), -1)
         return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at)
     return _of_row(operation, operands, at) if op == "dot" else None
+
+
+def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the place of an answer among codes; the first where it names none of them."""
+    return index if len(index) == codes.ndim else (0,) * codes.ndim
 
 
 def of_values(operation: Contract, values: Sequence[int]) -> str | None:
