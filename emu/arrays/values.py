@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.base.caches import bounded
 from emu.base.errors import OpenError, OperandError
 from emu.spec import derive, get
 from emu.spec.ieee import BinaryFormat, binary_format, same_facts
@@ -63,12 +64,12 @@ def to_codes(x: Any, source: str | Format | None = None, argument: str = "source
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if source is None:
-        if array.dtype.name not in _FORMAT_OF_DTYPE:
+        if _dtype_name(array.dtype) not in _FORMAT_OF_DTYPE:
             raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or integer codes with source=")
-        fmt: Format = get("format", _FORMAT_OF_DTYPE[array.dtype.name])
+        fmt: Format = get("format", _FORMAT_OF_DTYPE[_dtype_name(array.dtype)])
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     fmt = get("format", source)
-    own = _FORMAT_OF_DTYPE.get(array.dtype.name)
+    own = _FORMAT_OF_DTYPE.get(_dtype_name(array.dtype))
     if own is not None and same_facts(get("format", own), fmt):
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     if array.dtype.kind not in "iu":
@@ -121,10 +122,16 @@ def float_dtype(fmt: Format) -> np.dtype[Any]:
     return np.dtype(name)
 
 
+@bounded(64)
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return a dtype's name, which NumPy puts together at each call."""
+    return dtype.name
+
+
 def format_of_dtype(dtype: Any) -> Format:
     """Return the float format of a NumPy or ml_dtypes dtype. Raises: OperandError."""
     try:
-        name = np.dtype(dtype).name
+        name = _dtype_name(np.dtype(dtype))
     except TypeError:
         name = str(dtype).removeprefix("torch.")
     if name not in _DTYPE_OF_FORMAT.values():

@@ -25,6 +25,7 @@ from emu.spec.programs.types import extent_of
 
 T = TypeVar("T")
 LEAST = 1 << 18  # elements of a part: for fewer a thread costs more than it saves
+NATIVE = 16  # times as many for each thread where the kernels work: they are as fast as the memory, or nearly
 EACH = 4  # parts of a thread
 Cut = tuple[int, list[slice]]  # the axis, and the parts along it
 Found = tuple[Codes, dict[str, Codes]]
@@ -36,6 +37,11 @@ def thread_count(jobs: Any) -> int:
     if not 1 <= count <= 256:
         raise OperandError(f"jobs must be 1 to 256 threads, not {count}")
     return count
+
+
+def worth(jobs: int, engine: str, size: int) -> int:
+    """Return how many of some threads pay for themselves. size: elements of the whole."""
+    return max(1, min(jobs, size // (NATIVE * LEAST))) if engine == "native" else jobs
 
 
 def in_threads(work: Callable[[slice], T], parts: Sequence[slice], jobs: int) -> list[T] | None:

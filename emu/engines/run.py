@@ -30,6 +30,7 @@ def run_convert(
     """Convert codes with an engine; any shape. Raises: as the engines."""
     chosen = choose("convert", engine, source, fmt, rounding, policy)
     random = operands.random_words(random, rounding, codes.size)
+    jobs = parts.worth(jobs, chosen, codes.size)
     if jobs > 1:
         flat, cuts = codes.reshape(-1), parts.of_elements(codes.size, random, rounding, jobs)
         found = parts.array_in_threads(
@@ -178,6 +179,7 @@ def run_quantize(
     """Quantize a matrix of codes with an engine. Raises: as the engines."""
     chosen, program, random = begin_quantize(recipe, codes, source, engine, tensor_amax, random)
     given: dict[str, Any] = {"tensor_amax": tensor_amax, "signs": signs}
+    jobs = parts.worth(jobs, chosen, codes.size)
     if jobs > 1 and is_binary32(program.arithmetic):
         shared = shared_operands(program, codes, source, given, jobs)
         shape = codes.shape if recipe.facts.tail == "zero_pad_drop" else padded_size(recipe, *codes.shape)
@@ -249,6 +251,7 @@ def run_dequantize(
     """Dequantize a matrix of codes with an engine. Raises: as the engines."""
     chosen = choose("dequantize", engine, recipe, profile)
     codes, levels = operands.check_dequantize(recipe, codes, levels)
+    jobs = parts.worth(jobs, chosen, codes.size)
     if jobs > 1:
         out, program = _room_like(codes, codes.shape, result), dequantize_program(recipe, profile)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from emu.base.caches import bounded
 from emu.base.errors import EngineError
@@ -217,6 +217,7 @@ TABLE = (
     Capability("dot", "torch", _torch(torch_can.can_dot)),
     Capability("levels", "torch", _torch(torch_can.can_levels)),
 )
+_ROWS: Final = {operation: tuple(row for row in TABLE if row.operation == operation) for operation in {row.operation for row in TABLE}}
 
 
 def choose(operation: str, engine: str, *facts: Any) -> str:
@@ -229,10 +230,10 @@ def choose(operation: str, engine: str, *facts: Any) -> str:
         raise EngineError(f"engine {engine!r} is unknown: one of {', '.join(ENGINES)}")
     if engine == "torch":
         need_torch()
-    for row in TABLE:
-        if row.operation == operation and engine in ("auto", row.engine) and row.can(*facts):
+    for row in _ROWS[operation]:
+        if engine in ("auto", row.engine) and row.can(*facts):
             return row.engine
-    others = [row.engine for row in TABLE if row.operation == operation and row.can(*facts)]
+    others = [row.engine for row in _ROWS[operation] if row.can(*facts)]
     if operation == "levels":
         what = "a datapath of levels"
         if engine in ("native", "numpy", "torch"):

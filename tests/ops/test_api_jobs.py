@@ -42,6 +42,7 @@ def cuts(monkeypatch: pytest.MonkeyPatch) -> Cuts:
         return seen[-1][1]
 
     monkeypatch.setattr(parts, "LEAST", 8)
+    monkeypatch.setattr(parts, "NATIVE", 1)
     monkeypatch.setattr(parts, "cut_of", noted)
     monkeypatch.setattr(parts, "of_elements", elements)
     return seen
@@ -114,6 +115,13 @@ def test_a_row_is_not_cut_where_a_step_takes_its_maximum(cuts: Cuts) -> None:
 def test_most_recipes_are_cut() -> None:
     """The test above compares something."""
     assert sum(joins_nothing(get("recipe", name)) for name in RECIPES) > len(RECIPES) * 3 // 4
+
+
+@pytest.mark.parametrize(
+    ("engine", "size", "threads"), [("native", (1 << 23) - 1, 1), ("native", 1 << 23, 2), ("native", 1 << 30, 3), ("c_ref", 9, 3)]
+)
+def test_kernels_take_a_thread_only_for_many_elements(engine: str, size: int, threads: int) -> None:
+    assert parts.worth(3, engine, size) == threads
 
 
 @pytest.mark.parametrize("engine", ["native", "numpy", "c_ref", "exact"])
