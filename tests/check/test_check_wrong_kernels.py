@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wrong_kernels as wrong
+from support.whole import tries
 from support.wrong_kernels import Wrong, made, off_by_an_ulp, other_recipe, ruled, seen_in, verdict
 
 from emu.check.targets.c import c_target
@@ -40,7 +41,7 @@ def test_wrong_kernels_fail():
 @pytest.mark.cases(0, 1)
 @pytest.mark.parametrize(("recipe", "source", "seed"), WHOLE)
 def test_every_wrong_kernel_fails(recipe, source, seed):
-    shares = judge(made(recipe, source, seed), 10**6)
+    shares = judge(made(recipe, source, seed)[:: tries(3, 1)], 10**6)
     print(recipe, source, seed, {kind: f"{share:.0%}" for kind, share in shares.items()})
     assert shares["ulp"] >= 0.5 and all(share >= LEAST[kind] for kind, share in shares.items() if seed == 0)
 

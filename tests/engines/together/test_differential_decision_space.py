@@ -143,7 +143,7 @@ def test_engines_agree_on_the_whole_space(quick_judge: Any, name: str) -> None:
     assert compare_space(quick_judge, name, range(128)) == PAIRS
 
 
-@pytest.mark.cases(0, 2)
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_reference_model_gives_the_same_bytes(name: str) -> None:
     """One pair in 64 through the reference model, one lane of the block each; the other engines walk the whole space below."""
