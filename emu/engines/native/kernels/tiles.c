@@ -245,35 +245,37 @@ typedef struct view {
 
 static void look_at(view *out, size_t tiles_down, size_t tiles_right, int32_t along_rows, size_t first) {
     const size_t line = along_rows ? tiles_down : tiles_right;
-    size_t major = first / line, minor = first % line;
     const size_t next_down = (size_t)out->rows * (out->down = along_rows ? 1 : tiles_right * (size_t)out->columns);
     const size_t next_right = (size_t)out->columns * (out->right = along_rows ? tiles_down * (size_t)out->rows : 1);
-    for (int32_t lane = 0; lane < EMU_ACROSS; lane++) {
-        out->start[lane] = along_rows ? minor * next_down + major * next_right : major * next_down + minor * next_right;
-        if (lane + 1 >= out->lanes) /* lanes beyond the last tile repeat it */
-            continue;
-        major += minor + 1 == line;
-        minor = minor + 1 == line ? 0 : minor + 1;
+    const size_t next = along_rows ? next_down : next_right, next_line = along_rows ? next_right : next_down;
+    size_t major = first / line, minor = first % line;
+    int32_t lane = 0;
+    for (int32_t end; lane < out->lanes; major++, minor = 0) {
+        size_t start = major * next_line + minor * next;
+        end = (size_t)(out->lanes - lane) < line - minor ? out->lanes : lane + (int32_t)(line - minor);
+        for (; lane < end; lane++, start += next)
+            out->start[lane] = start;
     }
+    for (; lane < EMU_ACROSS; lane++) /* lanes beyond the last tile repeat it */
+        out->start[lane] = out->start[out->lanes - 1];
 }
 
-/* Squares of 16 x 16 values turned over their diagonal, by interleaving halves four times; what the first half of the rows holds comes to
- * the even places. GCC turns each line into one permutation with AVX-512; the other forms, and Clang, move value by value. */
+/* Rows of 16 values turned into columns, by interleaving halves of the rows until each row was first or second in a pair once for each bit
+ * of its number. GCC turns each line into one permutation with AVX-512; the other forms, and Clang, move value by value. */
 #if EMU_X86_FORMS && !defined(__clang__)
 #define EMU_TURNS(form) ((form) == EMU_AVX512)
 typedef uint32_t lanes16 __attribute__((vector_size(64)));
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-EMU_INLINE void turn(lanes16 *restrict rows) {
+EMU_INLINE void turn(lanes16 *restrict rows, int count) {
     const lanes16 low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
     const lanes16 high = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     lanes16 other[16];
-    for (int turn = 0; turn < 4; turn++) {
-        for (int k = 0; k < 8; k++) {
-            other[2 * k] = __builtin_shuffle(rows[k], rows[k + 8], low);
-            other[2 * k + 1] = __builtin_shuffle(rows[k], rows[k + 8], high);
+    for (int left = count; left > 1; left /= 2) {
+        for (int k = 0; k < count / 2; k++) {
+            other[2 * k] = __builtin_shuffle(rows[k], rows[k + count / 2], low);
+            other[2 * k + 1] = __builtin_shuffle(rows[k], rows[k + count / 2], high);
         }
-        for (int k = 0; k < 16; k++)
+        for (int k = 0; k < count; k++)
             rows[k] = other[k];
     }
 }
@@ -284,25 +286,27 @@ EMU_INLINE void spread_squares(const uint8_t *const *from, int32_t columns, uint
         for (int32_t j = 0; j < columns; j += 16) {
             for (int k = 0; k < 16; k++)
                 memcpy(square + k, from[lane + k] + (size_t)j * 4, sizeof *square);
-            turn(square);
+            turn(square, 16);
             for (int k = 0; k < 16; k++)
                 memcpy(rows + (j + k) * EMU_ACROSS + lane, square + k, sizeof *square);
         }
 }
 
+/* Codes of four neighbours go into one value first, so that four rows are turned instead of sixteen. */
 EMU_INLINE void gather_squares(const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t *const *to, uint32_t *seen) {
-    lanes16 square[16], all = {0};
+    lanes16 part[4], four[4], all = {0};
     for (int32_t lane = 0; lane < lanes; lane += 16)
         for (int32_t j = 0; j < columns; j += 16) {
-            for (int k = 0; k < 16; k++) {
-                memcpy(square + k, rows + (j + k) * EMU_ACROSS + lane, sizeof *square);
-                all |= square[k];
+            for (int k = 0; k < 4; k++) {
+                for (int n = 0; n < 4; n++) {
+                    memcpy(part + n, rows + (j + 4 * k + n) * EMU_ACROSS + lane, sizeof *part);
+                    all |= part[n];
+                }
+                four[k] = (part[0] & 255) | (part[1] & 255) << 8 | (part[2] & 255) << 16 | part[3] << 24;
             }
-            turn(square);
-            for (int k = 0; k < 16 && lane + k < lanes; k++) {
-                const bytes16 codes = __builtin_convertvector(square[k], bytes16);
-                memcpy(to[lane + k] + j, &codes, sizeof codes);
-            }
+            turn(four, 4);
+            for (int k = 0; k < 16 && lane + k < lanes; k++)
+                memcpy(to[lane + k] + j, (const uint8_t *)four + 16 * k, 16);
         }
     for (int k = 0; k < 16; k++)
         *seen |= all[k];
@@ -344,6 +348,13 @@ EMU_FORMS(spread, (const uint8_t *const *from, int32_t columns, uint32_t *rows),
 EMU_FORMS(gather, (const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t *const *to, uint32_t *seen), rows, columns, lanes,
           to, seen)
 
+/* An address that will be read soon; one that is none costs nothing. */
+#ifdef __GNUC__
+#define EMU_FETCH(address) __builtin_prefetch((const void *)(address))
+#else
+#define EMU_FETCH(address) ((void)(address))
+#endif
+
 /* Elements of the tiles at hand as binary32, into their rows. */
 static void load(int32_t form, const view *at, int32_t source, const void *x, uint32_t *rows) {
     uint32_t wide[EMU_ACROSS][EMU_TILE_TERMS];
@@ -354,6 +365,8 @@ static void load(int32_t form, const view *at, int32_t source, const void *x, ui
         if (at->right == 1) {
             for (int32_t lane = 0; lane < EMU_ACROSS; lane++) {
                 from[lane] = (const uint8_t *)x + (at->start[lane] + (size_t)i * at->down) * width;
+                for (size_t line = 0; line < (size_t)at->columns * width; line += 64) /* of the tile of this lane that comes next */
+                    EMU_FETCH((uintptr_t)from[lane] + EMU_ACROSS * (size_t)at->columns * width + line);
                 if (source == EMU_SOURCE_FP32)
                     continue;
                 emu_widen(form, source, from[lane], (size_t)at->columns, wide[lane]);
