@@ -144,6 +144,11 @@ def _table(context: Context, header: Iterable[Any], rows: Iterable[Iterable[Any]
 
 
 @pass_context
+def _folded(context: Context, what: str, header: Iterable[Any], rows: Iterable[Iterable[Any]], numbers: Sequence[int] = ()) -> str:
+    return f"<details>\n<summary>{what}</summary>\n\n{_table(context, header, rows, numbers)}\n\n</details>"
+
+
+@pass_context
 def _finalize(context: Context, value: Any) -> str:
     return marked(value, context["links"])
 
@@ -160,7 +165,7 @@ def environment(*folders: Path) -> Environment:
         keep_trailing_newline=True,
         finalize=_finalize,
     )
-    made.globals |= {"table": _table, "fence": fence, "plural": plural, "Ref": Ref, "Code": Code}
+    made.globals |= {"table": _table, "folded": _folded, "fence": fence, "plural": plural, "Ref": Ref, "Code": Code}
     return made
 
 

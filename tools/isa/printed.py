@@ -19,7 +19,9 @@ BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 _AWAY: Final = re.compile(r"\[([^\]]*)\]\((?!#|https://)[^)]*\)")  # links to other files of the repository
 _HEADING: Final = re.compile(r"<h([23])>(.*?)</h\1>")
 _TAG: Final = re.compile(r"<strong>([A-Z]{2,3}-\d+)</strong>")
-_NAMED: Final = re.compile(r"(?<![\w\">-])([A-Z]{2,3}-\d+)(?![\w-])")
+_NAMED: Final = re.compile(r"(?<![\w\">\0-])([A-Z]{2,3}-\d+)(?![\w-])")  # not where the clause itself stands
+_CLAUSE: Final = re.compile(r"\bclause (\d+)\b")
+_LISTING: Final = re.compile(r"(<pre><code[^>]*>)(.*?)(</code></pre>)", re.DOTALL)
 _PRE: Final = re.compile(r"(<pre>.*?</pre>|<[^>]+>)", re.DOTALL)
 
 
@@ -30,13 +32,20 @@ def html_text(page: str) -> str:
     tags = set(_TAG.findall(body))
     body = _TAG.sub(lambda found: f'<strong id="{found[1].lower()}">\0{found[1]}</strong>', body)
     pieces = _PRE.split(body)
-    pieces[::2] = [_NAMED.sub(lambda found: _link(found[1], tags), piece) for piece in pieces[::2]]
-    body = "".join(pieces).replace("\0", "")
+    pieces[::2] = [
+        _CLAUSE.sub(r'<a href="#clause-\1">clause \1</a>', _NAMED.sub(lambda found: _link(found[1], tags), piece)) for piece in pieces[::2]
+    ]
+    body = _LISTING.sub(_parts, "".join(pieces).replace("\0", ""))
     contents = "".join(f'<li><a href="#{_target(text)}">{text}</a></li>\n' for level, text in _HEADING.findall(body) if level == "2")
     body = _HEADING.sub(lambda found: f'<h{found[1]} id="{_target(found[2])}">{found[2]}</h{found[1]}>', body)
     body = body.replace("</h1>\n", f"</h1>\n<nav><ul>\n{contents}</ul></nav>\n", 1)
     title = re.sub(r"<[^>]+>", "", body.partition("</h1>")[0])
     return filled(TEMPLATES / "print.html.j2", title=title, body=body)
+
+
+def _parts(listing: re.Match[str]) -> str:
+    """Return a listing in parts, cut at its empty lines, which the style keeps together in print."""
+    return listing[1] + "".join(f"<span>{part}</span>" for part in re.split(r"(?<=\n\n)", listing[2])) + listing[3]
 
 
 def _link(tag: str, tags: set[str]) -> str:
