@@ -36,6 +36,7 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
 SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
 ROTATED: Final = ("binary32", "bfloat16", "binary16")  # what values of a block may come from
+NO_ROOM: Final = "no link: emu explore has no room for this row: docs/explorer.md says which rows have none"
 MOST: Final = 512  # values of a block, products of a row
 
 
@@ -53,9 +54,9 @@ def link(room: str, **state: object) -> str:
 
 
 def see(made: str | None) -> list[str]:
-    """Return the line that a report prints of a link; none where there is no link."""
+    """Return the line that a report prints of a link, or that says that there is none."""
     if made is None:
-        return []
+        return [NO_ROOM]
     added = "".join(f"--spec {shlex.quote(str(folder))} " for folder in added_folders())
     return [f"see it: emu explore {added}--open '{made}'"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, SpecError, ToolError
+from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
@@ -28,9 +29,13 @@ from emu.spec.registry import digest
 KINDS: Final = ("format", "rounding", "policy", "transform", "layout", "recipe", "datapath")
 SCRIPTS: Final = (
     "core.js", "show.js", "own_recipe.js", "own_machine.js", "formula.js", "drag.js", "number.js", "block.js", "random.js", "block_keys.js",
-    "flip.js", "rotate.js", "row.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "dequantize.js", "copy.js",
-    "tensor_file.js", "tensor_work.js", "tensor.js", "own.js", "app.js",
+    "flip.js", "rotate.js", "row.js", "tv.js", "dot.js", "lanes.js", "dot_search.js", "dot_draw.js", "layout.js", "dequantize.js",
+    "copy.js", "tensor_file.js", "tensor_work.js", "tensor.js", "own.js", "app.js",
 )  # fmt: skip
+ROWS_OF: Final = (
+    "columns", "derive", "derive_block", "derive_dot", "derive_transform", "layout", "level_row", "level_stages", "levels", "lines",
+    "make_block", "make_dot", "operate", "operation", "philox",
+)  # of the files of emu_ref those that make rows  # fmt: skip
 FLAGS: Final = (
     "--target=wasm32-unknown-unknown", "-std=c99", "-O2", "-fno-builtin", "-nostdlib", "-mbulk-memory",
     "-Wl,--no-entry", "-Wl,--stack-first", "-Wl,-z,stack-size=1048576",
@@ -87,6 +92,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "layouts": ids["layout"],
         "transforms": [(thing.id, thing.facts.signs_operand != "no") for thing in objects if isinstance(thing, Transform)],
         "objects": OBJECTS,
+        "laid": (ROWS, BLOCKS),
         "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
@@ -131,7 +137,8 @@ def compiled() -> bytes:
     source, here = c_reference(), Path(str(files("emu.explore") / "page"))
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "explorer.wasm"
-        sources = [*sorted(map(str, source.glob("src/*/*.c"))), str(source / "tool" / "philox.c"), *sorted(map(str, here.glob("*.c")))]
+        rows = [source / "tool" / f"{name}.c" for name in ROWS_OF]
+        sources = map(str, [*sorted(source.glob("src/*/*.c")), *rows, *sorted(here.glob("*.c"))])
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

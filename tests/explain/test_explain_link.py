@@ -9,7 +9,7 @@ from emu.base.errors import SpecError
 from emu.cli.main import run
 from emu.contracts import parse
 from emu.contracts.dot.rows import row_of
-from emu.explain.link import OBJECTS, link, of_dot, of_operands, of_values, see
+from emu.explain.link import NO_ROOM, OBJECTS, link, of_dot, of_operands, of_values, see
 from emu.spec import get
 from emu.spec.datapath import resolve
 from emu.spec.registry import digest, replaced
@@ -28,7 +28,7 @@ def test_a_link_names_its_objects_by_their_facts():
     assert fields(link("dot", m1="hopper_fp8/e4m3xe4m3", m2="none"))["spec"] == digest(get("datapath", "hopper_fp8"))[:8]
     assert fields(link("block", a="mxfp4_torchao_floor", rotate="rht16_te"))["spec"][8:] == digest(get("transform", "rht16_te"))[:8]
     assert fields(link("block", a="mxfp4_torchao_floor", rotate="none"))["spec"] == digest(get("recipe", "mxfp4_torchao_floor"))[:8]
-    assert see(made) == [f"see it: emu explore --open '{made}'"] and see(None) == []
+    assert see(made) == [f"see it: emu explore --open '{made}'"] and see(None) == [NO_ROOM]
     with pytest.raises(SpecError):
         link("block", a="no_such_recipe")
 
@@ -152,3 +152,9 @@ def test_a_mismatch_says_how_to_see_it(capsys):
     line = "MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__directed tc=28 out=y in=3e800001 want=1 got=0 mask=f"
     assert run(["explain", "mismatch", line]) == 0
     assert f"{SEE}number?from=fp32&code=0x3E800001&to=e2m1&round=rne&policy=nvidia&r=0&spec=" in capsys.readouterr().err
+
+
+def test_a_mismatch_that_no_room_shows_says_so(capsys):
+    line = "MISMATCH suite=operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=2 out=y in=01 want=7f got=00 mask=ff"
+    assert run(["explain", "mismatch", line]) == 0
+    assert f"{NO_ROOM}\n" in capsys.readouterr().err

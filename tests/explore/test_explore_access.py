@@ -29,6 +29,7 @@ STATES = {
     "signs of a rotation": "block?rotate=rht16_ufp4", "dot": "dot", "layout": "layout?rows=16&row=3",
     "nibble orders": "layout?layout=high_nibble_first&rows=4&row=3&codes=40",
     "a layout of one's own": f"layout?{urlencode({'own': LAYOUT, 'rows': 16, 'row': 3})}",
+    "steps back of one's own": f"dequantize?{urlencode({'own': RECIPE})}",
     "dequantize": "dequantize?element=3", "a code": "number?from=e8m0&code=0x80&to=fp32&policy=ieee",
     "tensor": "tensor",
 }  # fmt: skip
@@ -176,7 +177,7 @@ document.querySelector("#save").click();
 return saved ? saved.text().then(text => [saved.type, text]) : document.querySelector("#fault").textContent;"""
 
 
-@pytest.mark.parametrize("room", ["number", "block", "dot", "layout"])
+@pytest.mark.parametrize("room", ["number", "block", "dot", "layout", "dequantize"])
 def test_a_saved_figure_stands_alone(page, tmp_path, room):
     kind, text = answers(page, SAVE, tmp_path, room)
     figure = ET.fromstring(text)

@@ -1,19 +1,18 @@
 """Dequantize: values, steps and the sentence of a tile are those of the reference model; what is copied of it runs; links open it."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from support.explorer import answers, planted, texts
+from support.explorer import answers, compiled_and_run, planted, ran, texts
 
 from emu.contracts import parse
 from emu.contracts.contract import stored_bits
 from emu.contracts.dequantize.contract import DequantizeContract
-from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import MOST, of_operands, of_values
 from emu.spec import get, names
@@ -38,10 +37,19 @@ def asked(most: int) -> list[tuple]:
     return out
 
 
-def wrong(page: str, folder: Path, most: int = 3) -> list[tuple]:
-    """Tiles on which the page and the reference model differ: values, or the element that the sentence speaks of."""
+def mine(place: str, recipe) -> str:
+    """A link with the recipe as a descriptor under another name."""
+    text = descriptor_text([recipe.model_copy(update={"id": "mine"})])
+    return place.replace(f"recipe={recipe.id}&", f"{urlencode({'recipe': 'mine', 'own': text[: text.rindex('end ')]})}&")
+
+
+def wrong(page: str, folder: Path, most: int = 3, own: bool = False) -> list[tuple]:
+    """Tiles on which the page and the reference model differ: values, or the element that the sentence speaks of.
+
+    own: recipes are of a descriptor.
+    """
     rows, out = asked(most), []
-    places = [f"{of_values(*row)}&" for row in rows]
+    places = [mine(f"{of_values(*row)}&", row[0].recipe) if own else f"{of_values(*row)}&" for row in rows]
     elements = [number % len(contract.exact(values)[0]) for number, (contract, values) in enumerate(rows)]
     places = [place.replace("element=0&", f"element={element}&") for place, element in zip(places, elements, strict=True)]
     for (contract, values), element, said in zip(rows, elements, texts(page, places, folder), strict=True):
@@ -68,6 +76,10 @@ def wrong(page: str, folder: Path, most: int = 3) -> list[tuple]:
 
 def test_values_are_those_of_the_reference_model(page, tmp_path):
     assert wrong(page, tmp_path) == []
+
+
+def test_values_of_recipes_of_a_descriptor_are_those_of_the_reference_model(page, tmp_path):
+    assert wrong(page, tmp_path, 1, own=True) == []
 
 
 FAULTS = {
@@ -139,10 +151,10 @@ return (async () => {
 
 
 def test_what_dequantize_refuses_is_said_and_leaves_nothing_old(page, tmp_path):
-    dropped = descriptor_text([get("recipe", "nvfp4_torchao")])
+    dropped = descriptor_text([get("format", "e2m1")])
     said = answers(page, f"const DROPPED = {json.dumps(dropped)};{REFUSED}", tmp_path, "dequantize")
     assert said["begun"] == ["", True]
-    assert said["dropped"] == "mine.txt: Dequantize takes recipes of the spec: drop a descriptor on Block"
+    assert said["dropped"] == "mine.txt: no recipe in it: write one with emu export descriptor recipe/ID"
     assert said["few"] == [True, None] and said["to"] == ["", False]
     assert said["link"][0].startswith("values in e5m2;x: one of bf16, fp16, fp32") and not said["link"][1] and not said["link"][2]
 
@@ -213,20 +225,146 @@ def test_codes_and_levels_are_edited_and_copied(page, tmp_path):
     assert values == exact
     done = subprocess.run([sys.executable, "-c", said["python"][0]], capture_output=True, text=True, check=True)
     assert [int(word, 16) for word in json.loads(done.stdout.replace("'", '"'))] == exact
-    assert said["c"][1].startswith("Copy C: for") and said["row"][1].startswith("Copy .tv row: for")
-    folder = tmp_path / "c_ref"
-    shutil.copytree(c_reference(), folder)
-    subprocess.run(["make", "-s", "-C", str(folder), "emu_ref", "CFLAGS=-O0 -std=c99", "WARNINGS="], check=True)
-    call = {"cwd": tmp_path, "env": {"PATH": f"{folder}:/usr/bin:/bin"}, "capture_output": True, "text": True}
-    lines = subprocess.run(["bash", "-e", "-c", said["shell"][0]], check=True, **call).stdout.splitlines()
+    assert said["c"][1] == "" and [int(word, 16) for word in compiled_and_run(said["c"][0], tmp_path / "c").split()] == exact
+    lines = ran(said["shell"][0], tmp_path)
+    assert [line for line in lines if line[0] == "a"] == said["row"][0].splitlines() and said["row"][1] == ""
     at = next(i for i, column in enumerate(contract.layout.columns) if column.name == "y")
     words = [int(line.split()[1 + at], 16) for line in lines if line[0] == "a"]
     assert [word >> 16 * lane & 0xFFFF for word in words for lane in range(16)] == exact
 
 
-def block_values(contract, codes: list[int], scales: list[int]) -> list[int]:
+def block_values(contract, codes: list[int], scales: list[int], recipe=None) -> list[int]:
     """The values of blocks of one row, by the reference model, with a tensor factor of 1."""
     from emu.engines.exact.block import dequantize
 
     levels = {level.name: [[0x3F800000]] if level.granularity == "tensor" else [scales] for level in contract.block.facts.levels}
-    return dequantize(contract.recipe, [codes], levels, profile=contract.profile, result=contract.result)[0]
+    return dequantize(recipe or contract.recipe, [codes], levels, profile=contract.profile, result=contract.result)[0]
+
+
+EDITED = """
+const at = selector => document.querySelector(selector), out = {}, text = selector => at(selector) ? at(selector).textContent : null;
+const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
+const drop = (name, data) => { const held = new DataTransfer(); held.items.add(new File([data], name));
+    dispatchEvent(new DragEvent("drop", {dataTransfer: held, cancelable: true})); };
+const until = async what => { for (let i = 0; i < 600 && !what(); i++) await new Promise(done => setTimeout(done, 20)); };
+const say = () => [text("#fault"), text("#sentence"), at("[name=recipe]").value, at("[name=codes]").value];
+return (async () => {
+    at("#edit").click(); out.begun = say(); const good = at("[name=own]").value;
+    change("[name=own]", good.replace(...EDIT)); out.edited = say(); out.said = explorer.text(location.hash); out.hash = location.hash;
+    for (const kind of ["shell", "c", "row", "python"]) { at(`#copy-${kind}`).click(); out[kind] = [explorer.copied(), text("#fault")]; }
+    change("[name=own]", good.replace("step decode", "step decodes")); out.wrong = say();
+    change("[name=own]", good.replace(/\\ndequantize [^]*?\\ndatapaths/, "\\ndatapaths").replace("programs 2", "programs 1"));
+    out.none = say();
+    at("#leave").click(); out.left = say();
+    drop("other.txt", OTHER); await until(() => at("[name=own]")); out.dropped = say();
+    return out;
+})();
+"""
+
+
+def edited_by_hand(page: str, folder: Path) -> dict:
+    """What the room says while the steps back are edited and another recipe is dropped."""
+    other = descriptor_text([get("recipe", "mxfp8_e4m3_te").model_copy(update={"id": "other"})])
+    script = EDITED.replace("EDIT", json.dumps(["step mul 6 3 5", "step add 6 3 5"])).replace("OTHER", json.dumps(other))
+    return answers(page, script, folder, "dequantize?level1=48&element=5")
+
+
+def test_the_steps_back_are_edited_and_files_dropped(page, tmp_path):
+    said, recipe = edited_by_hand(page, tmp_path), get("recipe", "nvfp4_torchao")
+    assert "thrown" not in said, said
+    (name, steps), codes = next(iter(recipe.facts.dequantize.items())), [*range(16)]
+    steps = (*steps[:3], steps[3].model_copy(update={"op": "add"}), *steps[4:])
+    edited = recipe.model_copy(update={"id": "mine", "facts": recipe.facts.model_copy(update={"dequantize": {name: steps}})})
+    plain, exact = (block_values(parse("dequantize/nvfp4_torchao/torchao"), codes, [0x48], one) for one in (recipe, edited))
+    assert said["begun"][0] == "" and said["begun"][2] == "mine" and f"its value is 0x{plain[5]:08X}" in said["begun"][1]
+    assert said["edited"][0] == "" and f"its value is 0x{exact[5]:08X}" in said["edited"][1] and plain != exact
+    assert [int(item["code"], 16) for item in said["said"]["values"]] == exact
+    assert said["said"]["steps"][-1]["text"] == "add code_value factor fp32 rne"
+    (again,) = texts(page, [said["hash"]], tmp_path)
+    assert again["sentence"] == said["edited"][1]
+    shell, c, row, python = (said[kind] for kind in ("shell", "c", "row", "python"))
+    assert shell[1] == c[1] == row[1] == "" and python[1].startswith("Copy Python: for objects of the spec")
+    (filled,) = [line for line in ran(shell[0], tmp_path) if line[0] == "a"]
+    y = int(filled.split()[4], 16)
+    assert f"{filled}\n" == row[0] and [y >> 32 * i & 0xFFFFFFFF for i in range(16)] == exact
+    assert [int(word, 16) for word in compiled_and_run(c[0], tmp_path / "c").split()] == exact
+    assert said["wrong"][0].startswith("descriptor line ") and said["wrong"][1:3] == [None, "mine"]
+    assert said["none"][0].startswith("mine: no steps back to values") and said["left"][0] == "" and said["left"][2] == "nvfp4_torchao"
+    assert said["dropped"][0] == "" and said["dropped"][2] == "other" and len(said["dropped"][3]) == 64
+
+
+OWN_FAULTS = {
+    "the recipe of the page": ("const recipe = recipeOf(state.recipe) || refuse(", "const recipe = META.recipes[0] || refuse("),
+    "the steps of quantize": ("ownProgram(id, profile, some).steps]", "ownProgram(id, \"\", parts[0][1]).steps]"),
+    "a command without its descriptor": ('fillShell(name, state, isOwnRecipe(state.recipe))', "fillShell(name, state, false)"),
+    "C of the page's recipe": ('isMine ? "_in(library, " : "(";', 'isMine ? "(" : "(";'),
+}  # fmt: skip
+
+
+@pytest.mark.cases(1, 1)
+@pytest.mark.parametrize("fault", OWN_FAULTS)
+def test_a_fault_of_own_recipes_is_noticed(page, tmp_path, fault):
+    with pytest.raises((AssertionError, subprocess.CalledProcessError)):
+        test_the_steps_back_are_edited_and_files_dropped(planted(page, *OWN_FAULTS[fault]), tmp_path)
+
+
+FIGURE = """
+const at = selector => document.querySelector(selector), bars = () => [...document.querySelectorAll("#back [data-i]")];
+const box = item => ["y", "height"].map(name => Number(item.querySelector(".bar").getAttribute(name)));
+const marks = () => bars().filter(item => item.querySelector("rect").getAttribute("fill") === "var(--part)").map(item => item.dataset.i);
+const out = {bars: bars().map(item => [item.querySelector("title").textContent, ...box(item), item.querySelector("text")?.textContent]),
+    marks: marks(), levels: [...document.querySelectorAll("#back .level")].map(item => item.textContent),
+    lines: document.querySelectorAll("#back > line").length, said: at("#back + p").textContent};
+bars()[3].dispatchEvent(new MouseEvent("click", {bubbles: true}));
+return {...out, after: [marks(), document.activeElement.id, new URLSearchParams(location.hash.split("?")[1]).get("element")]};
+"""
+
+
+def figures(page: str, folder: Path) -> list[dict]:
+    """What the figure shows of two blocks of which one is open, and of elements 64 to 127 of 128 with one scale for each 16."""
+    codes = "".join(f"{i % 16:X}" for i in range(128))
+    places = ("38B8&element=20", "38B8"), ("&element=70&codes=" + codes, "3839" * 4)
+    starts = [TWO_BLOCKS + places[0][0], f"dequantize?recipe=nvfp4_torchao&level1={places[1][1]}{places[1][0]}"]
+    return [answers(page, FIGURE, folder, start) for start in starts]
+
+
+def figures_are_wrong(page: str, folder: Path) -> str:
+    """What of the figures is not what it must be; empty: nothing."""
+    two, many = figures(page, folder)
+    magnitudes = ("0", "0.5", "1", "1.5", "2", "3", "4", "6")
+    titles = [f"element {i}: {text}" for i, text in enumerate([*magnitudes, *(f"-{text}" for text in magnitudes), *["open"] * 16])]
+    known = [(round(100 * y), round(100 * height)) for _, y, height, _ in two["bars"][:16]]
+    middle = known[0][0] + 100
+    up, down = [height for _, height in known[:8]], [y for y, _ in known[8:]]
+    checks = {
+        "titles": [bar[0] for bar in two["bars"]] == titles,
+        "heights": up == sorted(set(up)) and [height for _, height in known[8:]] == up and set(down) == {middle - 100},
+        "tops": all(y + height == middle + 100 for y, height in known[:8]),
+        "words": (two["bars"][20][3], two["bars"][1][3]) == (None, None) and many["bars"][0][3] == "0",
+        "levels": two["levels"] == ["1", "open"] and two["lines"] == 1 and many["levels"] == ["1", "1.125"] * 2 and many["lines"] == 3,
+        "window": [bar[0].split(":")[0] for bar in many["bars"]] == [f"element {i}" for i in range(64, 128)],
+        "said": "(64 of 128)" in many["said"],
+        "chosen": two["marks"] == ["20"] and many["marks"] == ["70"] and two["after"] == [["3"], "cells", "3"],
+        "click": many["after"] == [["67"], "cells", "67"],
+    }
+    return ", ".join(name for name, holds in checks.items() if not holds)
+
+
+def test_the_figure_shows_values_levels_and_the_chosen_element(page, tmp_path):
+    assert figures_are_wrong(page, tmp_path) == ""
+
+
+FIGURE_FAULTS = {
+    "the first elements": ("first = element - element % BACK_MOST, some", "first = 0, some"),
+    "turned over": ("y = number => 180 - pixels(", "y = number => 40 + pixels("),
+    "the level of the first": ("sides.at(-1).items[parts[start]]", "sides.at(-1).items[0]"),
+    "parts of the chosen": ("codes.map((_, k) => partOf(levels[i], k))", "codes.map(() => partOf(levels[i], element))"),
+    "an open value as 0": ("number ? shortText(number) : \"open\"", "\"0\""),
+    "another element chosen": ("go({element: bar.dataset.i}, \"#cells\")", "go({element: `${Number(bar.dataset.i) + 1}`}, \"#cells\")"),
+}  # fmt: skip
+
+
+@pytest.mark.cases(2, 2)
+@pytest.mark.parametrize("fault", FIGURE_FAULTS)
+def test_a_fault_of_the_figure_is_noticed(page, tmp_path, fault):
+    assert figures_are_wrong(planted(page, *FIGURE_FAULTS[fault]), tmp_path)

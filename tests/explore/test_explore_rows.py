@@ -2,18 +2,16 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, link, planted, texts
+from support.explorer import answers, link, planted, ran, texts
 
 from emu.base import philox
 from emu.contracts import parse
-from emu.engines.c_ref import c_reference
 from emu.engines.exact import block
 from emu.explain.link import of_values
 from emu.spec import get, names
@@ -196,12 +194,7 @@ def test_random_words_are_edited_and_copied(page, tmp_path):
     assert said["few"].endswith("; those that you do not give are 0.") and "a key has at most 64 bits" in said["large"]
     assert said["uneven"] == "rows 3: 64 values: give as many in each row"
     assert said["ragged"] == "lists of 2 and 1 values: give as many in each row"
-    folder = tmp_path / "c_ref"
-    shutil.copytree(c_reference(), folder)
-    subprocess.run(["make", "-s", "-C", str(folder), "emu_ref", "CFLAGS=-O0 -std=c99", "WARNINGS="], check=True)
-    fill = said["shell"].split(" && ")[0]
-    call = {"cwd": tmp_path, "env": {"PATH": f"{folder}:/usr/bin:/bin"}, "capture_output": True, "text": True}
-    made = subprocess.run(["bash", "-e", "-c", fill], check=True, **call).stdout.splitlines()
+    made = ran(said["shell"].split(" && ")[0], tmp_path)
     assert [line for line in made if line.startswith("a ")] == said["rows"].splitlines()
 
 

@@ -1,7 +1,9 @@
 """The page of the explorer in headless Chromium: scripts run in it, and what they answer comes back."""
 
 import json
+import shutil
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import unquote, urlencode
@@ -101,6 +103,21 @@ def compiled_and_run(text: str, folder: Path) -> str:
     flags = ["-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", f"-I{source}", "-o", "main"]
     subprocess.run(["gcc", *flags, *files], cwd=folder, check=True)
     return subprocess.run(["./main"], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def emu_ref(folder: Path) -> dict:
+    """Make the command emu_ref in a folder; the value is how subprocess.run() calls a copied command that finds it, in that folder."""
+    made = folder / "c_ref"
+    if not made.is_dir():
+        shutil.copytree(c_reference(), made)
+        subprocess.run(["make", "-s", "-C", str(made), "emu_ref", "CFLAGS=-O0 -std=c99", "WARNINGS="], check=True)
+    path = f"{made}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    return {"cwd": folder, "env": {"PATH": path}, "capture_output": True, "text": True, "check": True}
+
+
+def ran(command: str, folder: Path) -> list[str]:
+    """Return the lines that a copied command prints, in a folder where emu_ref is made."""
+    return subprocess.run(["bash", "-e", "-c", command], **emu_ref(folder)).stdout.splitlines()
 
 
 def integer(text: str) -> int:

@@ -117,14 +117,15 @@ def _one_function(
 
 
 def _see(item: Golden, rows: Sequence[Row]) -> None:
-    """Say how the page of the explorer shows rows; nothing of products and sums, which are no contract's rows."""
+    """Say how the page of the explorer shows rows; products and sums are no contract's rows."""
     from emu.contracts.contract import Contract
     from emu.contracts.rows import inputs_of
     from emu.explain.link import of_values, see
 
-    if isinstance(item.operation, Contract):
-        for line in (line for row in rows for line in see(of_values(item.operation, inputs_of(item.layout, row)))):
-            note(f"emu: {line}")
+    operation = item.operation
+    links = [of_values(operation, inputs_of(item.layout, row)) if isinstance(operation, Contract) else None for row in rows]
+    for line in (line for made in links for line in see(made)):
+        note(f"emu: {line}")
 
 
 def _lemmas(proof: Proof) -> dict[str, object]:

@@ -127,10 +127,13 @@ def _see(report: Report) -> None:
     lines = dict.fromkeys(line for item in report.runs for line in item.lines if line.startswith("MISMATCH "))
     if not lines:
         return
+    without = set()
     for seen in parse_log(lines).mismatches()[:MOST_SEEN]:
-        operation = find(seen.suite.partition(".s")[0]).operation
-        for line in see(of_values(operation, [int(text, 16) for text in seen.given])):
-            note(f"emu: {seen.suite} tc={seen.tc}: {line}")
+        made = of_values(find(seen.suite.partition(".s")[0]).operation, [int(text, 16) for text in seen.given])
+        if made is None and seen.suite in without:
+            continue  # said once of a suite
+        without |= {seen.suite} if made is None else set()
+        note(f"emu: {seen.suite} tc={seen.tc}: {see(made)[0]}")
 
 
 def _remarks(item: SuiteRun) -> list[str]:

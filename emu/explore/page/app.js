@@ -36,12 +36,11 @@ function olderFacts({name, state, digest, named}) {
 }
 const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
-  if (name === "number" && isOwn(state)) return C.ex_random_bits(roundingOf(state.round)) ? `emu_ref gen convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --random 10 --key 1 --descriptor mine.txt`
-    : `echo a ${state.code.slice(2).toLowerCase().padStart(Math.ceil(factsOf(formatOf(state.from)).width / 4), "0")} | emu_ref fill convert/${state.to}/${state.round}/${state.policy} --source ${state.from} --descriptor mine.txt`;
+  if (name === "number" && isOwn(state)) return fillShell(name, state, true);
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
-  if (name === "dequantize") return dequantizeShell(state);
+  if (name === "dequantize") return fillShell(name, state, isOwnRecipe(state.recipe)) || `emu show ${state.recipe}`;
   if (name === "tensor" && (isOwnRecipe(state.recipe) || /\.gguf$/i.test(HELD.file?.name))) return "";
   if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(HELD.file?.name) ? ` --select ${quoted(state.tensor)}` : "");
   return `emu layout show ${layoutName(state)}${own.layouts.includes(state.layout) ? " --spec mine" : ""} --shape ${state.rows}x${state.codes} --at ${layoutOf_(state).at}`;
@@ -57,7 +56,7 @@ function blockShell(state) {
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
 function commandOf(name, state) {
   const line = shellOf(name, state), {isMine, isUsed = isMine} = OWN_ROOMS[name];
-  if (!line) refuse(`Copy command: emu analyze reads .npy and .safetensors files, by recipes of the spec`);
+  if (!line) refuse(`Copy command: ${name === "tensor" ? "emu analyze reads .npy and .safetensors files, by recipes of the spec" : "emu_ref has no such rows"}`);
   if (!isUsed(state)) return line;
   if (name === "layout") return `mkdir -p mine && cat > mine/${layoutName(state)}.yaml <<'YAML'\n${layoutYaml(state)}YAML\n${line}\n`;
   return `# writes mine.txt here; emu_ref is made by: make -C c_ref\ncat > mine.txt <<'DESCRIPTOR'\n${sealed(state.own)}DESCRIPTOR\n${line}\n`;
@@ -137,7 +136,7 @@ function begin() {
   for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
-    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Block where codes differ in value, Dot for each step that aligns, Tensor of each tensor"; return; }
+    if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Block where codes differ in value, Dot for each step that aligns, Dequantize of its values, Tensor of each tensor"; return; }
     const link = document.createElement("a"), copy = figure.cloneNode(true), style = getComputedStyle(document.body);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     const words = document.createElementNS("http://www.w3.org/2000/svg", "style"); // the figure stands alone: its letters and colours go with it

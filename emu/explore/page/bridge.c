@@ -6,20 +6,6 @@ extern uint8_t __heap_base;
 static uint8_t *top;
 static emu_fault fault;
 
-void *memcpy(void *restrict to, const void *restrict from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
-    return to;
-}
-
-void *memset(void *to, int byte, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        ((uint8_t *)to)[i] = (uint8_t)byte;
-    return to;
-}
-
 /* Memory for who asks, NULL where there is no more; ex_release gives back all that came after a mark. */
 EXPORT(ex_room) void *ex_room(size_t bytes)
 {

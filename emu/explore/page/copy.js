@@ -1,4 +1,5 @@
 // copy.js: what a room shows, as a command, as Python and as C.
+const OWN_PYTHON = "Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take";
 const joinedCodes = codes => codes.map(code => "0x" + code.toString(16).toUpperCase()).join(", ");
 /** The NumPy type of the codes of a format. */
 function dtypeOf(format) {
@@ -14,12 +15,12 @@ function drawnOf(state) {
 /** Python that gives what the page shows. */
 function pythonOf(name, state) {
   const head = "import numpy as np\nimport emu\n\n";
-  if (name === "number" && isOwn(state)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
+  if (name === "number" && isOwn(state)) refuse(OWN_PYTHON);
   if (name === "number") {
     const source = formatOf(state.from), code = parseHex(state.code, factsOf(source).width, "code"), drawn = drawnOf(state);
     return `${head}codes = emu.convert(${arrayOf([code], source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn === null ? "" : `, random=np.array([${drawn}], np.uint32)`})\nprint(hex(codes[0]))\n`;
   }
-  if (name === "block" && [state.a, state.b].some(isOwnRecipe) || name === "dot" && [state.m1, state.m2, state.m3].some(isOwnMachine)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
+  if (name === "block" && [state.a, state.b].some(isOwnRecipe) || name === "dot" && [state.m1, state.m2, state.m3].some(isOwnMachine)) refuse(OWN_PYTHON);
   if (name === "block") {
     const x = valuesOf(state.x, state.from), {rotation, rows} = takenOf(state), shape = rows > 1 ? `.reshape(${rows}, ${x.length / rows})` : "", plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
     const reads = id => programFacts(programOf(id)).amax;
@@ -47,7 +48,7 @@ function chosenTensor({tensor}) {
 /** Python that prints the three sums of the room, each rounded once to binary64, and the use of the codes. */
 function pythonOfTensor(state) {
   const {name} = HELD.file || {name: ""}, {format} = chosenTensor(state);
-  if (isOwnRecipe(state.recipe)) refuse("Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take");
+  if (isOwnRecipe(state.recipe)) refuse(OWN_PYTHON);
   if (/\.gguf$/i.test(name)) refuse("Copy Python: emu reads .npy and .safetensors files: Copy C reads this one");
   return `import math\n\nimport numpy as np\nimport emu\nfrom emu.files import open_tensors\n\nwith open_tensors(${JSON.stringify(name)}) as tensors:\n` +
     `    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : JSON.stringify(state.tensor)}))\nmade = emu.quantize(x, "${state.recipe}")\n` +
@@ -66,8 +67,7 @@ function pythonOfRun(id, state) {
 }
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
-  if (name === "layout" || name === "tensor") return name === "layout" ? cOfLayout(state) : cOfTensor(state);
-  if (name !== "number") refuse("Copy C: for numbers, layouts and tensors");
+  if (name !== "number") return {layout: cOfLayout, tensor: cOfTensor, dequantize: cOfBack}[name]?.(state) || refuse("Copy C: for numbers, layouts, codes and tensors");
   if (isOwn(state)) refuse("Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor");
   const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
   return `#include <stdio.h>
@@ -85,26 +85,50 @@ int main(void)
 `;
 }
 const OWN_C = "Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor";
+/** How a C program begins; with the text of a descriptor it loads that first, into `library`. What follows finds `error` declared. */
+const beginOfC = text => `#include <stdio.h>
+#include <stdlib.h>
+#include "emu_ref.h"
+${text && `
+static const char text[] =
+${text.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n")};
+`}
+int main(void)
+{
+${text && `    const emu_library *library = NULL;
+    emu_fault fault;
+    size_t bytes = 0;
+`}    int32_t error = ${text ? "emu_measure_descriptor(text, sizeof text - 1, &bytes);" : "EMU_OK;"}
+${text && `    void *room = malloc(bytes);
+    if (!error)
+        error = room ? emu_load_descriptor(text, sizeof text - 1, room, bytes, &library, &fault) : EMU_ERROR_SPACE;
+`}`;
+/** C that makes the values of the room and prints their codes, or the error where one of them is open. */
+function cOfBack(state) {
+  const back = backOf(state), {codes, rows, columns, sides} = givenBack(state, back), {recipe, profile, levels} = back, isMine = isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, " : "(";
+  const sizes = levels.map(({rows: tall, columns: wide}) => [tall ? rows / tall : 1, wide ? columns / wide : 1]), all = levels.map((_, i) => `{level${i}, 8, ${sizes[i].join(", ")}, NULL}`);
+  return `${beginOfC(isMine ? sealed(state.own) : "")}    static uint64_t codes[] = {${joinedCodes(codes)}}, values[${codes.length}];
+${sides.map((side, i) => `    static uint64_t level${i}[] = {${joinedCodes(side)}};\n`).join("")}    const emu_matrix given = {codes, 8, ${rows}, ${columns}, NULL}, made = {values, 8, ${rows}, ${columns}, NULL}, levels[] = {${all.join(", ") || "{NULL, 8, 0, 0, NULL}"}};
+    const emu_program *program = error ? NULL : emu_find_program${isIn}"${recipe.id}", "${profile}");
+    size_t words = 0;
+    uint64_t *workspace;
+    if (!error)
+        error = emu_count_workspace(program, ${columns}, &words);
+    if (error || !(workspace = malloc(words * 8)))
+        return error ? error : EMU_ERROR_SPACE;
+    error = emu_dequantize(program, &given, levels, emu_find_format${isIn}"${state.to}"), &made, workspace, words);
+    if (error)
+        printf("error %d\\n", (int)error);
+    for (int i = 0; !error && i < ${codes.length}; i++)
+        printf("0x%llX\\n", (unsigned long long)values[i]);
+    return error;
+}
+`;
+}
 /** C that loads the layout as a descriptor, and prints the place of the chosen row and index. */
 function cOfLayout(state) {
   const {rows, codes, row, index} = layoutOf_(state), isMine = OWN_ROOMS.layout.isMine(state), text = sealed(isMine ? state.own : startOfLayout(state));
-  return `#include <stdio.h>
-#include <stdlib.h>
-#include "emu_ref.h"
-
-static const char text[] =
-${text.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n")};
-
-int main(void)
-{
-    const emu_library *library = NULL;
-    emu_fault fault;
-    uint64_t place = 0, size = 0;
-    size_t bytes = 0;
-    int32_t error = emu_measure_descriptor(text, sizeof text - 1, &bytes);
-    void *room = malloc(bytes);
-    if (!error)
-        error = room ? emu_load_descriptor(text, sizeof text - 1, room, bytes, &library, &fault) : EMU_ERROR_SPACE;
+  return `${beginOfC(text)}    uint64_t place = 0, size = 0;
     const emu_layout *layout = error ? NULL : emu_find_layout_in(library, "${isMine ? state.layout : "mine"}");
     if (!error)
         error = emu_layout_size(layout, ${rows}, ${codes}, &size);
@@ -161,6 +185,8 @@ int main(void) /* the elements of ${state.tensor.replace(/[^\w.\-]/g, "_")}, fro
 }
 /** Put a text into the clipboard; what cannot be made is said. */
 function copyText(make) {
+  const fault = document.querySelector("#fault");
+  if (/^(Copy|no figure) /.test(fault.textContent)) fault.textContent = ""; // of the last button
   guarded(() => { const text = make(now.name, now.state); copied = text; navigator.clipboard?.writeText(text); });
 }
 let copied = ""; // what was copied last

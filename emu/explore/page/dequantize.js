@@ -1,13 +1,13 @@
 // dequantize.js: element codes and levels back to values, by a recipe's profile, every step from C's trace.
-const DEQUANTIZE = {recipe: "nvfp4_torchao", profile: "", codes: "0123456789ABCDEF", level0: "", level1: "", level2: "", level3: "", to: "fp32", rows: "1", element: "0"};
-const RESULTS = SOURCES; // what values may be rounded to
+const DEQUANTIZE = {recipe: "nvfp4_torchao", profile: "", codes: "0123456789ABCDEF", level0: "", level1: "", level2: "", level3: "", to: "fp32", rows: "1", element: "0", own: ""};
+const RESULTS = SOURCES, BACK_MOST = 64; // what values may be rounded to; how many the figure shows
 /** Recipe, profile, program and levels {name, rows, columns, format} that a state names. */
 function backOf(state) {
-  const recipe = META.recipes.find(({id}) => id === state.recipe) || refuse(`recipe ${state.recipe}: no such object in this page`), names = Object.keys(recipe.profiles), profile = state.profile || names[0];
+  const recipe = recipeOf(state.recipe) || refuse(`recipe ${state.recipe}: no such object in this page`), names = Object.keys(recipe.profiles), profile = state.profile || names[0] || refuse(`${recipe.id}: no steps back to values: write some behind dequantize`);
   if (!RESULTS.includes(state.to)) refuse(`values in ${state.to}: one of ${RESULTS.join(", ")}`);
   if (recipe.levels.length > 4) refuse(`${recipe.id}: ${recipe.levels.length} levels: at most 4 are shown`);
   if (!names.includes(profile)) refuse(`profile ${profile}: ${recipe.id} has ${names.join(", ")}`);
-  const program = named("profile", `${recipe.id}/${profile}`, () => C.ex_program(library, word(recipe.id), word(profile))), facts = programFacts(program);
+  const program = named("profile", `${recipe.id}/${profile}`, () => C.ex_program(libraryOf(isOwnRecipe(recipe.id)), word(recipe.id), word(profile))), facts = programFacts(program);
   const levels = recipe.levels.map((name, i) => { C.ex_side(program, i, OUT); const [rows, columns, format] = numbersAt(OUT, 3).map(Number); return {name, rows, columns, format}; });
   return {recipe, profile, program, facts, levels, contract: `dequantize/${recipe.id}/${profile}`};
 }
@@ -63,25 +63,43 @@ function dequantizeOf(state) {
       return {number: i + 1, name, text, extent, format: nameOf(kinds[register]) || "", down, across, items: made.cells.slice(first, made.begin[register + 1]).map((code, k) => told(kinds[register], code, made.marks[first + k]))};
     });
   }) : [];
-  const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}) => Math.trunc(Math.trunc(element / columns) / (tall || rows)) * (wide ? columns / wide : 1) + Math.trunc(element % columns / (wide || columns));
+  const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}, i) => Math.trunc(Math.trunc(i / columns) / (tall || rows)) * (wide ? columns / wide : 1) + Math.trunc(i % columns / (wide || columns));
   const items = codes.map(code => ({code: hex(code, factsOf(format).width), value: recipe.single ? valueText(decode(format, code)) : ""}));
-  const sideItems = levels.map(({name, format: of}, i) => ({name, items: sides[i].map(code => ({code: hex(code, factsOf(of).width), value: valueText(decode(of, code))})), at: partOf(levels[i])}));
+  const sideItems = levels.map(({name, format: of}, i) => ({name, items: sides[i].map(code => ({code: hex(code, factsOf(of).width), value: valueText(decode(of, code))})), at: partOf(levels[i], element), parts: codes.map((_, k) => partOf(levels[i], k))}));
   const is = ({code, value}) => value && value !== code ? `${code}, which is ${value}` : code, {value, code} = values[element];
   const sentence = `${contract} makes ${codes.length} values in ${state.to} of ${codes.length} codes${sideItems.map(({name, items: all}, i) => `${i + 1 < sideItems.length ? "," : " and"} ${all.length} ${name} ${all.length > 1 ? "codes" : "code"}`).join("")}. Element ${element} has the code ${is(items[element])}` +
     sideItems.map(({name, items: all, at}) => `, ${name} ${is(all[at])}`).join("") + `; its value is ${code === "open" ? "open: the sources leave it so" : `${code}, which is ${value}`}.`;
   return {...given, codes: items, sides: sideItems, values, steps, element, sentence, contract};
 }
+/** The values around the chosen element as bars, and between lines what shares a code of the innermost level, with what that code is. */
+function backFigure({values, sides, element}, to) {
+  const first = element - element % BACK_MOST, some = values.slice(first, first + BACK_MOST), known = some.filter(({code}) => code !== "open").map(({code}) => BigInt(code)), parts = sides.at(-1)?.parts.slice(first, first + BACK_MOST);
+  const {low, high} = endsOf(known, to), zero = {n: 0n, e: 0}, y = number => 180 - pixels(number, low, high, 140), wide = Math.max(10, 640 / some.length), x = i => 10 + i * wide, fits = (text, room_) => 7 * text.length <= room_;
+  const bar = ({code, value}, i) => {
+    const number = code === "open" ? null : decode(formatOf(to), BigInt(code)), isThere = number && isFinite_(number), end = isThere ? y(dyadic(number)) : y(zero), top = Math.min(end, y(zero)), text = number ? shortText(number) : "open";
+    return `<g data-i="${first + i}"><title>element ${first + i}: ${value}</title><rect x="${x(i)}" width="${wide}" y="24" height="176" fill="${first + i === element ? "var(--part)" : "transparent"}"/><rect class="bar" x="${x(i) + 1}" width="${wide - 2}" y="${top - 1}" height="${Math.abs(end - y(zero)) + 2}" fill="var(--bin0)"/>` +
+      `${fits(text, wide) ? `<text x="${x(i + 0.5)}" y="${isThere && number.sign ? end + 14 : top - 4}" text-anchor="middle">${text}</text>` : ""}</g>`;
+  };
+  const starts = (parts || []).flatMap((part, i) => !i || part !== parts[i - 1] ? [i] : []), lines = starts.map((start, i) => {
+    const {value} = sides.at(-1).items[parts[start]], text = short(value), end = starts[i + 1] ?? some.length;
+    return (start ? `<line x1="${x(start)}" x2="${x(start)}" y1="2" y2="200" stroke="var(--line)"/>` : "") + (fits(text, (end - start) * wide) ? `<text class="level" x="${x((start + end) / 2)}" y="14" text-anchor="middle">${text}</text>` : "");
+  });
+  return `<svg id="back" viewBox="0 0 ${20 + wide * some.length} 204" role="img" aria-label="the values of elements ${first} to ${first + some.length - 1} as bars">${some.map(bar).join("")}${lines.join("")}</svg>` +
+    `<p class="small">The values, element ${first} first${some.length < values.length ? ` (${some.length} of ${values.length})` : ""}: click a bar to choose it.${parts ? ` Above: ${escape_(sides.at(-1).name)}, where a line begins what has another code of it.` : ""}</p>`;
+}
 function drawDequantize(state, page) {
   const back = backOf(state), shown = dequantizeOf(state), {columns, element, steps} = shown, profiles = Object.keys(back.recipe.profiles);
   const row = (name, items, r) => `<tr><th scope="row">${shown.rows > 1 ? `row ${r}, ` : ""}${name}</th>${items.slice(r * columns, (r + 1) * columns).map((item, c) => `<td class="${r * columns + c === element ? "chosen" : ""}" data-i="${r * columns + c}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
   const at = ({down, across, items}) => items[Math.trunc(Math.trunc(element / columns) / down) * (columns / across) + Math.trunc(element % columns / across)];
-  show(page, `<form class="fields">${choose("recipe", "recipe", META.recipes.map(({id}) => id), state)}${profiles.length > 1 ? choose("profile", "profile", profiles, {profile: back.profile}) : ""}${choose("to", "values in", RESULTS, state)}${field("rows", "rows", state.rows, "numeric")}${field("element", `element (0 to ${shown.codes.length - 1})`, state.element, "numeric")}` +
+  show(page, `<form class="fields">${choose("recipe", "recipe", recipesHere().filter(id => Object.keys(recipeOf(id).profiles).length), state)}${profiles.length > 1 ? choose("profile", "profile", profiles, {profile: back.profile}) : ""}${choose("to", "values in", RESULTS, state)}${field("rows", "rows", state.rows, "numeric")}${field("element", `element (0 to ${shown.codes.length - 1})`, state.element, "numeric")}` +
     `<label class="whole">${escape_(back.recipe.element)} codes: hex digits, element 0 first, or numbers in a list<textarea name="codes" rows="3" spellcheck="false">${escape_(state.codes)}</textarea></label>` +
     `${back.levels.map(({name, format}, i) => `<label class="whole">${escape_(name)}: codes of ${nameOf(format)} (empty: 1)<input name="level${i}" value="${escape_(state[`level${i}`])}" autocomplete="off" spellcheck="false"></label>`).join("")}</form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" id="cells" tabindex="0" role="group" aria-label="codes and values: arrows left and right choose an element"><table><tbody>${Array.from({length: shown.rows}, (_, r) => row("code", shown.codes, r) + row("value", shown.values, r)).join("")}</tbody></table></div>` +
-    `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element.</p><dl>${shown.sides.map(({name, items, at: part}) => `<dt>${escape_(name)}</dt><dd>${items.map((item, i) => `<span class="${i === part ? "parts" : ""}">${item.code} is ${item.value}</span>`).join("; ")}</dd>`).join("")}</dl>` +
-    `<div id="steps"><h2>Step by step</h2>${steps.length ? "" : "<p>Steps are shown where no code of a level is open.</p>"}<ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol></div>`);
+    `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element.</p>${backFigure(shown, state.to)}<dl>${shown.sides.map(({name, items, at: part}) => `<dt>${escape_(name)}</dt><dd>${items.map((item, i) => `<span class="${i === part ? "parts" : ""}">${item.code} is ${item.value}</span>`).join("; ")}</dd>`).join("")}</dl>` +
+    `<div id="steps"><h2>Step by step</h2>${steps.length ? "" : "<p>Steps are shown where no code of a level is open.</p>"}<ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol></div>${ownForm(state)}`);
   if (held) return;
+  bindOwn(page, state);
+  page.querySelector("#back").addEventListener("click", event => { const bar = event.target.closest("[data-i]"); if (bar) go({element: bar.dataset.i}, "#cells"); });
   const cells = page.querySelector("#cells"), last = shown.codes.length - 1;
   showChosen(cells);
   new ResizeObserver(() => showChosen(cells)).observe(cells); // at another width too
@@ -100,15 +118,17 @@ function changeOfBack(state, value) {
   const {recipe, facts} = backOf({...state, ...changes}), {width} = factsOf(formatOf(recipe.element));
   return {...changes, rows: `${facts.rows}`, codes: Array.from({length: facts.rows * facts.columns}, (_, i) => hex(BigInt(i) % (1n << BigInt(width)), width).slice(2)).join("")};
 }
-/** Tiles of a state as rows that emu_ref fills: codes, then the levels, that of the tensor last. */
-function dequantizeShell(state) {
-  const back = backOf(state), {levels, recipe} = back;
-  const packed = (items, format) => { const bits = factsOf(format).width; return wordOf(items, {bits, digits: Math.ceil(items.length * bits / 4)}); };
-  const order = levels.map((level, i) => ({...level, i})).sort((one, two) => (one.rows || one.columns ? 0 : 1) - (two.rows || two.columns ? 0 : 1));
-  const lines = tilesOf(back, givenBack(state, back)).map(({codes, sides}) => ["a", packed(codes, formatOf(recipe.element)), ...order.map(({i, format}) => packed(sides[i], format))].join(" "));
-  return `printf '${lines.join("\\n")}\\n' | emu_ref fill ${back.contract} --result ${state.to}`;
+/** What a new descriptor changes: a recipe of it that goes back to values is chosen; codes and levels stay where they fit. */
+function changeOfOwnBack(state) {
+  const here = recipesHere().filter(id => Object.keys(recipeOf(id).profiles).length), mine = here.filter(isOwnRecipe), recipe = [...(mine.length ? mine : here)].find(id => id === state.recipe) || mine[0] || DEQUANTIZE.recipe;
+  if (!mine.length && own.recipes.length) return {recipe: own.recipes[0].id}; // refused where the room is drawn
+  try { givenBack({...state, recipe}, backOf({...state, recipe})); return {recipe}; } catch (error) { if (!(error instanceof Refusal)) throw error; }
+  return changeOfBack(state, recipe);
 }
+/** Why Dequantize has no use for a descriptor; "": it has. */
+const missingBack = () => missingRecipe() || (own.recipes.some(({profiles}) => Object.keys(profiles).length) ? "" : `${own.recipes[0].id}: no steps back to values: write some behind dequantize`);
 function pythonOfBack(state) {
+  if (isOwnRecipe(state.recipe)) refuse(OWN_PYTHON);
   const {recipe, profile, levels} = backOf(state), {codes, rows, columns, sides} = givenBack(state, backOf(state));
   const made = levels.map(({name, format, rows: tall, columns: wide}, i) => `    emu.Level("${name}", np.array([${joinedCodes(sides[i])}], ${dtypeOf(format)}).reshape(${tall || wide ? `${tall ? rows / tall : 1}, ${wide ? columns / wide : 1}` : "()"}), "${nameOf(format)}", "${recipe.kept[i][0]}", "${recipe.kept[i][1]}"),\n`).join("");
   return `import numpy as np\nimport emu\nfrom emu.spec import get\n\ncodes = np.array([${joinedCodes(codes)}], np.uint8).reshape(${rows}, ${columns})\nlevels = (\n${made})\nmade = emu.Quantized(codes, levels, get("recipe", "${recipe.id}"), codes.shape)\n` +

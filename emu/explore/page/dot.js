@@ -260,12 +260,14 @@ function whereTheyPart(a, b) {
   return `${a.name}: ${x || "nothing is lost before D"}; ${b.name}: ${y || "nothing is lost before D"}.`;
 }
 
-/** The command that says the same in a terminal. */
+/** Commands that say the same in a terminal, of each machine. Of one of the descriptor, and of another order than one ascending chain: the rows of machine 1. */
 function dotShell(state) {
-  if (isOwnMachine(state.m1)) return `emu_ref gen dot/${state.m1} --descriptor mine.txt`;
-  return scratch(() => {
-    const machine = machineOf(state.m1), row = rowOf(state, machine), text = stateOfRow(row, machine);
-    const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c]].filter(([, value]) => value);
-    return `emu explain dot ${state.m1} ${given.map(([name, value]) => `--${name} ${value}`).join(" ")}`;
-  });
+  const isMine = isOwnMachine(state.m1), filled = isMine || state.split !== "1" || state.direction !== "ascending" ? fillShell("dot", state, isMine) : "";
+  if (isMine || filled) return filled || `emu_ref gen dot/${state.m1} --descriptor mine.txt`;
+  const words = wordsOf(state.words).map(text => text.replace(/^0x/i, "")).join(",");
+  return [state.m1, state.m2, state.m3].filter(id => id !== "none" && !isOwnMachine(id)).map(id => scratch(() => {
+    const machine = machineOf(id), row = rowOf(state, machine), text = stateOfRow(row, machine);
+    const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c], ["words", machine.fused ? "" : words]].filter(([, value]) => value);
+    return `emu explain dot ${id} ${given.map(([name, value]) => `--${name} ${value}`).join(" ")}`;
+  })).join(" && ");
 }

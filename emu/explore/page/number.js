@@ -43,6 +43,8 @@ function workOut(state) { // what is said of a number, its value and its place o
     shown.value = valueText(result);
     shown.formulas.push(formulaText(state.to, made.code));
     shown.error = errorOf(value, result);
+    const bin = binOf(state, result);
+    if (bin) Object.assign(shown, {bin: bin.text, bias: bin.bias, ends: bin});
     const grid = gridOf(state.to).map(item => item.number);
     if (isFinite_(value)) {
       const below = grid.filter(item => compare(item, dyadic(value)) <= 0).at(-1), above = grid.find(item => compare(item, dyadic(value)) >= 0);
@@ -94,12 +96,33 @@ function lineOf(state, value) {
   const after = grid.findIndex(item => compare(item.number, dyadic(value)) > 0), at = after < 0 ? grid.length : after;
   const from = held?.first ?? Math.max(0, Math.min(at - Math.trunc(many / 2), grid.length - many)), some = grid.slice(from, from + many);
   const parts = some.slice(1).map((b, i) => {
-    const a = some[i], sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1};
-    const probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
-    const goes = C.ex_random_bits(rounding) || probes.some(({n}) => n === 0n) ? null : probes.map(number => goesTo(state, rounding, number, a));
-    return {a, b, middle, goes};
+    const a = some[i];
+    return {a, b, ...goesBetween(state, rounding, a, b)};
   });
   return {from, some, parts, all: grid.length};
+}
+
+/** The middle of two neighbours, and whether C goes to the upper one from a quarter, the half and three quarters of the way; null: the random integer decides. */
+function goesBetween(state, rounding, a, b) {
+  const sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1}, probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
+  return {middle, goes: C.ex_random_bits(rounding) || probes.some(({n}) => n === 0n) ? null : probes.map(number => goesTo(state, rounding, number, a))};
+}
+/** Where numbers between two neighbours change from the lower to the upper one, and whether that place itself goes up; null: it is no place that can be told. */
+function edgeBetween(state, rounding, a, b) {
+  const {middle, goes} = goesBetween(state, rounding, a, b), gap = minus(b.number, a.number), little = {n: gap.n, e: gap.e - 30};
+  if (!goes) return null;
+  const sides = [plus(a.number, little), minus(middle, little), plus(middle, little), minus(b.number, little)].map(number => number.n === 0n ? null : goesTo(state, rounding, number, a));
+  if (sides.every(up => up === goes[1])) return goes[1] ? {number: a.number, goesUp: false} : {number: b.number, goesUp: true};
+  return sides.join() === "false,false,true,true" ? {number: middle, goesUp: goes[1]} : null;
+}
+/** The bin of a value of a narrow format, the numbers that C takes to it: its ends, which of them it has, and its bias, the value less the middle of the bin. null: it cannot be told. */
+function binOf(state, value) {
+  const grid = gridOf(state.to), rounding = roundingOf(state.round), at = isFinite_(value) ? grid.findIndex(item => compare(item.number, dyadic(value)) === 0) : -1;
+  if (at < 0) return null;
+  const [below, above] = [at - 1, at].map(i => grid[i] && grid[i + 1] ? edgeBetween(state, rounding, grid[i], grid[i + 1]) : undefined); // undefined: the format ends there
+  if (below === null || above === null || !(below || above)) return null;
+  const sum = below && above && plus(below.number, above.number), left = below ? `${below.goesUp ? "[" : "("}${decimal(below.number)}` : "…", right = above ? `${decimal(above.number)}${above.goesUp ? ")" : "]"}` : "…";
+  return {below: below?.number, above: above?.number, text: `${left}, ${right}${sum ? "" : ": where the format ends the policy decides"}`, bias: sum ? decimal(minus(dyadic(value), {n: sum.n, e: sum.e - 1})) : ""};
 }
 
 const zoomOf = ({zoom}) => ZOOMS.find(many => `${many}` === zoom) || refuse(`zoom ${zoom}: write one of ${ZOOMS.join(", ")}, the values that the line shows`);
@@ -141,10 +164,12 @@ function numberLine({shown, value, line}, state) {
     return `<text x="${at}" y="${row ? 80 : 64}" text-anchor="middle">${text}</text>`;
   };
   const ticks = some.map(item => `<line x1="${x(item.number)}" x2="${x(item.number)}" y1="24" y2="50" stroke="var(--ink)"/>${label(item)}`);
+  const {ends} = shown, from_ = ends && x(ends.below && compare(ends.below, low) > 0 ? ends.below : low), to_ = ends && x(ends.above && compare(ends.above, high) < 0 ? ends.above : high);
+  const bin = ends && to_ >= from_ ? `<path id="bin" d="M${from_} 22 v-5 H${to_} v5" fill="none" stroke="var(--ink)"/>` : "";
   const inside = compare(dyadic(value), low) >= 0 && compare(dyadic(value), high) <= 0;
   const mark = inside ? `<path d="M${x(dyadic(value))} 28 l-6 -14 h12 z" fill="var(--accent)"/>` : "";
-  return `<svg id="line" viewBox="0 0 700 90" tabindex="0" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${mark}</svg>` +
-    `<p class="small">Drag the number along the line. A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.` +
+  return `<svg id="line" viewBox="0 0 700 90" tabindex="0" role="img" aria-label="${shown.sentence}">${bins.join("")}${ticks.join("")}${bin}${mark}</svg>` +
+    `<p class="small">Drag the number along the line. A colour is what rounds to one value, a dot the value half way in the colour of where it goes; grey: the random integer decides.${bin && " The bracket holds all that rounds to the result: its bin."}` +
     `${inside ? "" : " The number lies outside of this grid."}</p>${zoomControl(state, line)}`;
 }
 const nearer = (near, far) => { const sum = plus({n: 3n * near.n, e: near.e}, far); return {n: sum.n, e: sum.e - 2}; };
@@ -196,7 +221,7 @@ function drawNumber(state, page) {
     `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
     `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work, state)}` +
-    `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "value below": shown.below, "value above": shown.above})
+    `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "bin of the result": shown.bin, "bias of the bin": shown.bias && `${shown.bias}: the result less the middle of its bin`, "value below": shown.below, "value above": shown.above})
       .filter(([, text]) => text).map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join("")}</dl>` +
     `<h2>All roundings and policies</h2><div class="wide" tabindex="0"><table><thead><tr><th>rounding</th>${table.policies.map(id => `<th scope="col">${id}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>` +
     `<h2>The value in other formats</h2><form class="fields"><label class="whole">formats, or all<input name="formats" value="${escape_(state.formats)}" autocomplete="off" spellcheck="false"></label></form>` +

@@ -91,11 +91,6 @@ function rowSays(row, trace, codes, from, amax, drawn) {
   return `${wrong.length} of the ${compared} results that the pasted row compares ${wrong.length > 1 ? "are not those" : "is not that"} of ${trace.id}; the first is ${name}, element ${i}: the row has ${want}, here it is ${got}.`;
 }
 
-/** The .tv row of each block by recipe A, one a line. */
-function rowText(name, state) {
-  if (name !== "block") refuse("Copy .tv row: for blocks");
-  return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
-}
 /** Rows of a recipe, {column, text} of each word, a block each. */
 function blockRows(state, id, some = columnsOf) {
   const {codes, from, rows} = takenOf(state), facts = programFacts(programOf(id)), columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
