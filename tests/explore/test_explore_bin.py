@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,8 @@ def wrong(page: str, folder: Path, rows: list[dict]) -> tuple[list, int]:
             continue
         entry, value = policy_entry(get("policy", row["policy"]), fmt), decode_code(int(said["result"], 16), fmt).signed
 
+        grid = [one.signed for one in map(partial(decode_code, fmt=fmt), range(1 << derive.codes(fmt).bits)) if one.kind == "finite"]
+
         def goes(number: Fraction, fmt=fmt, rounding=rounding, entry=entry) -> Fraction:
             return decode_code(convert.convert_value(finite(number), fmt, rounding, entry), fmt).signed
 
@@ -60,7 +63,8 @@ def wrong(page: str, folder: Path, rows: list[dict]) -> tuple[list, int]:
         for end, inside, is_in in ((ends[0], 1, first == "["), (ends[1], -1, last == "]")):
             if end is not None:
                 within = little == 0 or goes(end + inside * little) == value
-                found = (goes(end) == value, within, goes(end - inside * (little or 1)) == value)
+                beyond = end - inside * (little or 1)  # outside of the format the policy decides
+                found = (goes(end) == value, within, min(grid) <= beyond <= max(grid) and goes(beyond) == value)
                 out += [] if found == (is_in, True, False) else [(row, said["bin"], found)]
                 compared += 1
         bias = "" if len(some) < 2 else value - sum(some) / 2

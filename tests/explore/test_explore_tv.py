@@ -110,7 +110,7 @@ def chains_are_wrong(page: str, folder: Path) -> list[tuple]:
             out.append((name, "chain"))
         if named[-1]["d"] != int(said["runs"][0]["d"], 16):
             out.append((name, "end", said["runs"][0]["d"]))
-        if name != "dot" and ran(shell, folder)[:-1] != text.splitlines():
+        if name == "descending" and ran(shell, folder)[:-1] != text.splitlines():
             out.append((name, shell))
         one = contract.layout.inputs[[column.name for column in contract.layout.inputs].index("a")]
         order = [lane for row in named for lane in unpack(row["a"], one)]
