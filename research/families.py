@@ -48,11 +48,11 @@ KIND: Final = Record("record of families", f"run {COMMAND}", _opened, ("command"
 
 
 def families() -> list[Family]:
-    """Return every family of which two members or more can be compared, once, under the shortest id of its blocks."""
+    """Return every family of which two members or more can be compared block by block, once, under the shortest id of its blocks."""
     found: dict[tuple[str, ...], Family] = {}
     for name in sorted(names("block"), key=lambda item: (len(item), item)):
         one = family(name)
-        if one is not None and sum(not needs_more(item) for item in one.members) > 1:
+        if one is not None and get("block", name).is_alone and sum(not needs_more(item) for item in one.members) > 1:
             found.setdefault(one.members, one)
     return sorted(found.values())
 

@@ -50,9 +50,14 @@ def _fits(recipe: Recipe, store: Checkpoint) -> bool:
 
 
 def has_tensor_level(recipe: Recipe) -> bool:
-    """Tell whether a recipe makes a number for the whole tensor."""
+    """Tell whether a recipe makes a number for the whole tensor beside its scales."""
     block: Block = get("block", recipe.facts.block)
-    return any(level.granularity == "tensor" for level in block.facts.levels)
+    return any(level.granularity == "tensor" and level != block.scale_level for level in block.facts.levels)
+
+
+def reads_amax(recipe: Recipe) -> bool:
+    """Tell whether a recipe is given the largest magnitude of the whole tensor."""
+    return quantize_program(recipe).reads("tensor_amax")
 
 
 def chooses(recipe: Recipe) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from emu.checkpoint.decoded import Decoder
+from emu.checkpoint.facts import ScaleMarks
 from emu.checkpoint.read import StoredTensor, spread
 
 
@@ -55,20 +56,21 @@ def change_of(old: StoredTensor, new: StoredTensor, recipe: str) -> Change:
     """
     numbers: dict[Fraction, int] = {}
     mine, theirs = Decoder(old, numbers), Decoder(new, numbers)
-    found = Change(recipe)
+    found, marks = Change(recipe), ScaleMarks(new.grid)
     for one, two in zip(old.chunks(), new.chunks(), strict=True):
         before, after = mine.places(one), theirs.places(two)
         length = before.shape[1]
         units = [spread(side.units[side.scales(rows)], side.tensor.grid.wide, length) for side, rows in ((mine, one), (theirs, two))]
         differs = mine.ids[before] != theirs.ids[after]
-        found.elements, found.blocks = found.elements + after.size, found.blocks + two.scales.size
+        found.elements += after.size
         starts = np.arange(0, length, new.grid.wide)
         found.values += int(differs.sum())
         found.codes += int((mine.codes[before] != theirs.codes[after]).sum())
-        found.scales += int(np.logical_or.reduceat(units[0] != units[1], starts, axis=1).sum())
+        marks.add(np.logical_or.reduceat(units[0] != units[1], starts, axis=1))
         found.rounded += int((~mine.exact[before]).sum())
         if differs.any():
             _largest(found, mine, theirs, before, after, differs, one.first)
+    found.scales, found.blocks = marks.count, marks.seen
     return found
 
 

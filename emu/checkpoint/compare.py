@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
 from emu.checkpoint.amax import maxima
-from emu.checkpoint.candidates import candidates, has_tensor_level, owns, tensor_code
+from emu.checkpoint.candidates import candidates, owns, reads_amax, tensor_code
 from emu.checkpoint.container import Container, Entry
-from emu.checkpoint.facts import element_bits
+from emu.checkpoint.facts import ScaleMarks, element_bits
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import StoredRows, StoredTensor, row_step
+from emu.checkpoint.read import StoredRows, StoredTensor, of_rows, row_step
 from emu.checkpoint.scan import MOST, codes_text
 from emu.ops.functions import amax, quantize
 from emu.spec import get
@@ -156,7 +156,7 @@ def _prepared(recipe: Recipe, tensor: StoredTensor, original: Original, tops: li
 
     Where it has none, the factor is wrong: the codes may still be those of the weights' own maximum, or those of the factor's.
     """
-    if not has_tensor_level(recipe):
+    if not reads_amax(recipe):
         return [Outcome(recipe.id)]
     stored = tensor.tensor_bits
     if stored is None or not owns(tensor.store, recipe):
@@ -196,13 +196,15 @@ def _factor(stored: int, given: int | None, behind: int | None, own: int) -> str
 
 def _run(outcome: Outcome, tensor: StoredTensor, original: Original, most: int | None) -> None:
     """Quantize the original some rows at a time and count what differs."""
+    marks = ScaleMarks(tensor.grid)
     for rows in tensor.chunks(most):
         try:
             codes, scales, flags = quantized_rows(outcome, original, rows.first, len(rows.codes))
         except EmuError as error:
             outcome.refused = f"the recipe refuses the original: {error}"
             return
-        _count(outcome, tensor, rows, codes[:, : rows.codes.shape[1]], scales, flags)
+        _count(outcome, tensor, rows, codes[:, : rows.codes.shape[1]], scales, flags, marks)
+        outcome.scales, outcome.blocks = marks.count, marks.seen
     outcome.whole = outcome.elements == tensor.rows * tensor.shape[-1]
 
 
@@ -210,16 +212,17 @@ def quantized_rows(outcome: Outcome, original: Original, first: int, count: int)
     """Return codes, scales and flags that an outcome's recipe gives some rows; scales of a tile once for each of its rows."""
     recipe: Recipe = get("recipe", outcome.recipe)
     top = None if outcome.amax is None else np.array(outcome.amax, np.uint32).view(np.float32)[()]
-    x = original.rows(first, count)
-    found = quantize(x, recipe, source=original.format, tensor_amax=top)
-    rows = get("block", recipe.facts.block).facts.shape[0]
-    scales = np.repeat(found.scales, rows, axis=0)[: len(x)] if rows > 1 else found.scales
-    flags = next((level.codes for level in found.levels if level.meaning == "flag"), None)
-    return found.codes[: len(x)], scales, flags
+    return of_rows(quantize(original.rows(first, count), recipe, source=original.format, tensor_amax=top))
 
 
 def _count(
-    outcome: Outcome, tensor: StoredTensor, rows: StoredRows, codes: NDArray[Any], scales: NDArray[Any], flags: NDArray[Any] | None
+    outcome: Outcome,
+    tensor: StoredTensor,
+    rows: StoredRows,
+    codes: NDArray[Any],
+    scales: NDArray[Any],
+    flags: NDArray[Any] | None,
+    marks: ScaleMarks,
 ) -> None:
     starts = np.arange(0, codes.shape[1], tensor.grid.wide)
     wrong_codes = rows.codes != codes
@@ -227,9 +230,8 @@ def _count(
     if flags is not None:
         wrong_scales |= rows.flags != flags
     outcome.codes += int(wrong_codes.sum())
-    outcome.scales += int(wrong_scales.sum())
     outcome.elements += codes.size
-    outcome.blocks += scales.size
+    marks.add(wrong_scales)
     if len(outcome.rows) < SHOWN:
         blocks = wrong_scales | np.logical_or.reduceat(wrong_codes, starts, axis=1)
         for row, block in np.argwhere(blocks)[: SHOWN - len(outcome.rows)].tolist():

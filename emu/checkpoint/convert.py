@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from emu.checkpoint.candidates import candidates
 from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
-from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind
+from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind, open_as
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
@@ -96,7 +97,8 @@ def convert_checkpoint(
         )
     if recipe is not None and not requantize:
         raise OperandError("a recipe goes with quantizing again: give --requantize too")
-    chosen = recipe_for(store, recipe) if requantize else None
+    if recipe is not None:
+        recipe_for(store, recipe)  # refused at once; the library's own is asked for where a weight needs one
     target = Path(out)
     if os.path.lexists(target):
         raise FileError(f"{target}: exists already: name a new folder")
@@ -105,6 +107,7 @@ def convert_checkpoint(
     container = open_checkpoint(source)
     other = None if rest is None else open_checkpoint(rest)
     with workers(jobs, cluster) as mapped, folder_beside(target) as work:
+        chosen = partial(recipe_for, store, recipe) if requantize else None
         plan = _Plan(container, store, store.facts.write, round_factor, other, chosen, mapped)
         weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
         done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
@@ -132,7 +135,7 @@ class _Plan:
         write: Written,
         round_factor: bool,
         rest: Container | None,
-        recipe: Recipe | None,
+        recipe: Callable[[], Recipe] | None,
         mapped: InOrder,
     ) -> None:
         self.container, self.store, self.written, self.recipe, self.mapped = container, store, write, recipe, mapped
@@ -141,7 +144,7 @@ class _Plan:
             raise FileError(f"{container.path}: holds no quantized weight of a known store: nothing to convert")
         stored: list[StoredTensor] = []
         for fitting in found:
-            opened = open_tensor(container, fitting)
+            opened = open_as(container, fitting, store)
             if isinstance(opened, str):
                 raise FileError(f"{container.path}: {fitting[0].weight}: {opened}")
             fault = bytes_fault(container, opened.match)
@@ -183,7 +186,7 @@ class _Plan:
                 remedy = "--requantize quantizes the decoded values again, values change" if candidates(self.store) else ""
                 remedies = ", or ".join(filter(None, [error.remedy, remedy]))
                 raise FileError(": ".join(filter(None, [str(error), remedies]))) from None
-            again = Requantized(tensor, self.store, self.recipe, self.mapped)
+            again = Requantized(tensor, self.store, self.recipe(), self.mapped)
             self.factors[tensor.name] = again.tensor_bits
             return again
         self.factors[tensor.name] = bits

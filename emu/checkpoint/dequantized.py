@@ -89,7 +89,7 @@ def _profiles(tensor: StoredTensor) -> list[tuple[Recipe, str, str]]:
     seen: dict[str, tuple[Recipe, str, list[str]]] = {}
     for name in names("recipe"):
         recipe: Recipe = get("recipe", name)
-        if recipe.facts.block in tensor.store.facts.blocks:
+        if recipe.facts.block in tensor.store.facts.blocks and tensor.block.is_alone:  # else product says all
             for profile, steps in recipe.facts.dequantize.items():
                 key = json.dumps([step.model_dump(mode="json", exclude_none=True) for step in steps])
                 seen.setdefault(f"{recipe.facts.block} {key}", (recipe, profile, []))[2].append(f"{recipe.id}/{profile}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from emu.spec import derive, get
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.checkpoint import StoredLevel
@@ -61,12 +64,45 @@ def grid_of(store: Checkpoint, shape: tuple[int, ...]) -> Grid:
     return Grid(tall, wide, -(-rows // tall), -(-length // wide))
 
 
+class ScaleMarks:
+    """Marks on the scales of a weight, one for each that is stored. rows: of the weight, so far.   seen: scales of them."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid, self.rows = grid, 0
+        self.marked = np.zeros((grid.rows, grid.columns), bool)
+
+    def add(self, marks: NDArray[np.bool_]) -> None:
+        """Take the next rows. marks: [r, blocks], of a tile or the whole tensor once for each row."""
+        tiles = (self.rows + np.arange(len(marks))) // self.grid.tall
+        starts = np.flatnonzero(np.diff(tiles, prepend=-1))
+        self.marked[tiles[starts]] |= np.logical_or.reduceat(marks, starts, axis=0)
+        self.rows += len(marks)
+
+    @property
+    def count(self) -> int:
+        """How many are marked."""
+        return int(self.marked.sum())
+
+    @property
+    def seen(self) -> int:
+        """How many scales the rows have."""
+        return -(-self.rows // self.grid.tall) * self.grid.columns
+
+
 def untiled(store: Checkpoint, shape: tuple[int, ...]) -> str | None:
     """Return why a store has no scales for a stack of matrices: tiles would reach from one into the next. None: it has. shape: of all."""
     tall = scale_extent(block_of(store)).rows or 1
     if shape[-2] % tall and math.prod(shape[:-2]) > 1:
         return f"a stack of matrices of {shape[-2]} rows in tiles of {tall}: how the stack is tiled is not known"
     return None
+
+
+def no_stack(store: Checkpoint, shape: tuple[int, ...]) -> str | None:
+    """Return why a stack of matrices has no place in a store: its tiles, or words of its header. None: it has. shape: of all."""
+    header = store.facts.write.header if store.facts.write is not None else None
+    if len(shape) > 2 and header is not None and any(item.sides for item in header.weight):
+        return "its header says which rows and columns of a matrix share a scale: how it says so of a stack is not known"
+    return untiled(store, shape)
 
 
 def tensor_level(store: Checkpoint) -> StoredLevel | None:

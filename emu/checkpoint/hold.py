@@ -8,10 +8,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from emu.base.errors import FileError
-from emu.checkpoint.facts import block_of, kind_of, tensor_level, unit_of, untiled
-from emu.checkpoint.read import StoredTensor
+from emu.checkpoint.container import Container
+from emu.checkpoint.facts import block_of, kind_of, no_stack, tensor_level, unit_of
+from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.scan import nan_places
+from emu.checkpoint.store import Match
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import finite
@@ -25,6 +27,20 @@ class CannotHold(FileError):
     def __init__(self, tensor: StoredTensor, store: Checkpoint, why: str, remedy: str = "") -> None:
         self.remedy = remedy
         super().__init__(f"{tensor.container.path}: {tensor.name}: {store.id} cannot hold it: {why}")
+
+
+def open_as(container: Container, fitting: tuple[Match, ...], store: Checkpoint) -> StoredTensor | str:
+    """Return as read.open_tensor; of several stores that a weight fits, one whose blocks another store holds.
+
+    The same codes lie under the same scales in each of them. Raises: as read.open_tensor.
+    """
+    found = open_tensor(container, fitting)
+    if isinstance(found, str):
+        return found
+    readings = [found.match, *(item for item in fitting if item.store.id in found.others)]
+    same = [item for item in readings if kind_of(item.store) == kind_of(store)]
+    chosen = next(iter([*same, *(item for item in readings if can_rescale(item.store, store))]), found.match)
+    return found if chosen is found.match else open_tensor(container, (chosen,))
 
 
 def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
@@ -41,10 +57,7 @@ def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:
         if wrong is not None:
             where = f"scale {wrong[1]} of row {wrong[0]}"
             raise CannotHold(tensor, store, f"{where} is no number of {found.scale_format.id}, the type of its scales")
-    stack = untiled(store, tensor.shape)
-    header = store.facts.write.header if store.facts.write is not None else None
-    if len(tensor.shape) > 2 and header is not None and any(item.sides for item in header.weight):
-        stack = "its header says which rows and columns of a matrix share a scale: how it says so of a stack is not known"
+    stack = no_stack(store, tensor.shape)
     if stack is not None:
         raise CannotHold(tensor, store, stack)
     unit = unit_of(store)

@@ -11,7 +11,7 @@ from emu.checkpoint.candidates import candidates, has_tensor_level, owns
 from emu.checkpoint.reachable import reachable
 from emu.checkpoint.read import StoredTensor
 from emu.checkpoint.scan import Scan
-from emu.spec import get
+from emu.spec import derive, get
 from emu.spec.models import Recipe
 
 # Words of identification; "identified": every byte is what the recipe gives.
@@ -32,6 +32,8 @@ def passive_findings(tensor: StoredTensor, scan: Scan) -> list[Finding]:
 
 
 def _finding(recipe: Recipe, tensor: StoredTensor, scan: Scan) -> Finding:
+    if derive.codes(tensor.scale_format).bits > 8:
+        return Finding(recipe.id, UNSEEN, "its scales are numbers of more than 8 bits, and any may stand there: give the original")
     tiled = get("block", recipe.facts.block).facts.shape[0] > 1
     if tiled and not scan.tiled:
         return Finding(recipe.id, SEPARATED, "its scales are equal over tiles of rows, the file's are not")

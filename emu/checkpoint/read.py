@@ -29,6 +29,7 @@ from emu.checkpoint.facts import (
 )
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match, at
+from emu.ops.quantized import Quantized
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.checkpoint import WORDS
@@ -165,6 +166,19 @@ def spread(scales: Scales, columns: int, length: int) -> Scales:
     return np.repeat(scales, columns, axis=1)[:, :length]
 
 
+def of_rows(found: Quantized) -> tuple[Codes, Scales, Codes | None]:
+    """Return codes, scales and flags of some quantized rows, as StoredRows has them; no flags where the block has none.
+
+    found: of a matrix, in rows. The codes may be padded in its columns.
+    """
+    height, level = found.shape[0], found.block.scale_level
+    scales = next(item.codes for item in found.levels if item.name == level.name)
+    tall = scale_extent(found.block).rows
+    rows = np.broadcast_to(scales, (height, 1)) if tall == 0 else np.repeat(scales, tall, axis=0)[:height]
+    flags = next((item.codes for item in found.levels if item.meaning == "flag"), None)
+    return found.codes[:height], rows, flags
+
+
 def row_step(length: int) -> int:
     """Return how many rows are read at once: a multiple of every period of rows that an order of scales has."""
     period = math.lcm(*(row_period(name) for name in ("row_major", "sf128x4")))
@@ -178,8 +192,14 @@ def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTenso
     use and others refuse.
     Raises: FileError (a file of emu quantize whose blocks no store of a library has, or whose header contradicts it).
     """
-    shaped = [item for item in fitting if len(fitting) > 1 and not isinstance(_opened(container, item, ()), str)]
-    return _opened(container, *_told_by_flags(container, tuple(shaped) or fitting))
+    found = [(item, _opened(container, item, ())) for item in fitting] if len(fitting) > 1 else []
+    shaped = tuple(item for item, opened in found if not isinstance(opened, str))
+    if found and not shaped:
+        texts: dict[str, list[str]] = {}
+        for item, opened in found:
+            texts.setdefault(str(opened), []).append(item.store.id)
+        return "; ".join(f"{text} ({', '.join(stores)})" for text, stores in texts.items())
+    return _opened(container, *_told_by_flags(container, shaped or fitting))
 
 
 def _opened(container: Container, match: Match, others: tuple[str, ...]) -> StoredTensor | str:

@@ -223,7 +223,9 @@ def _recipes(report: CheckpointReport, said: str | None, tensors: list[TensorRep
     if said is not None:
         yield f"by {said}, as the file says: {_names([tensor.name for tensor in tensors])}"
     if report.original is None:
-        yield f"recipe without the original: {'not separated: ' + ', '.join(best) if best else 'none that the spec knows'}"
+        unsaid = any(item.verdict == "unobservable" for tensor in tensors for item in tensor.recipes)
+        none = "not told by the bytes alone" if unsaid else "none that the spec knows"
+        yield f"recipe without the original: {'not separated: ' + ', '.join(best) if best else none}"
     elif best:
         yield f"recipe: {' or '.join(best)}" + ("" if len(best) == 1 else " (not separated: they give the same bytes here)")
     else:

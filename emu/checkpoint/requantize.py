@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError, FileError, SpecError
-from emu.checkpoint.candidates import candidates, has_tensor_level, tensor_code
+from emu.checkpoint.candidates import candidates, reads_amax, tensor_code
 from emu.checkpoint.decoded import Decoder
-from emu.checkpoint.facts import tensor_level, unit_of
-from emu.checkpoint.read import StoredRows, StoredTensor
+from emu.checkpoint.facts import no_stack, tensor_level, unit_of
+from emu.checkpoint.read import StoredRows, StoredTensor, of_rows
 from emu.checkpoint.rescaled import OtherStore
 from emu.ops.functions import quantize
 from emu.spec import get
@@ -68,8 +68,8 @@ def _quantized(rows: _Rows) -> StoredRows | str:
         found = quantize(rows.values, rows.recipe, source="fp32", tensor_amax=top)
     except EmuError as error:
         return str(error)
-    flags = next((level.codes for level in found.levels if level.meaning == "flag"), np.zeros_like(found.scales))
-    return StoredRows(rows.first, found.codes, found.scales, flags)
+    codes, scales, flags = of_rows(found)
+    return StoredRows(rows.first, codes, scales, np.zeros(scales.shape, np.uint8) if flags is None else flags)
 
 
 @dataclass
@@ -87,6 +87,9 @@ class Requantized(OtherStore):
         unit, length = unit_of(self.store), self.shape[-1]
         if length % unit:
             raise self._refused(f"rows of {length} elements are no multiple of the blocks of {unit} in {self.store.id}")
+        stack = no_stack(self.store, self.shape)
+        if stack is not None:
+            raise self._refused(f"{self.store.id} cannot hold it: {stack}")
 
     @cached_property
     def amax(self) -> int:
@@ -108,7 +111,7 @@ class Requantized(OtherStore):
 
         Raises: FileError (values that are no numbers, or that the recipe refuses).
         """
-        top = self.amax if has_tensor_level(self.recipe) else None
+        top = self.amax if reads_amax(self.recipe) else None
         digest = hashlib.sha256()
         for found in self.mapped(_quantized, (_Rows(self.recipe.id, first, values, top) for first, values in self._decoded())):
             if isinstance(found, str):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.checkpoint.facts import element_bits
+from emu.checkpoint.facts import element_bits, scale_extent
 from emu.checkpoint.read import StoredRows, StoredTensor, scale_bytes
 from emu.ops.functions import convert, decode
 from emu.spec import derive, get
@@ -27,7 +27,7 @@ class Scan:
     blocks: how many.   pairs: int64 [256, magnitudes], blocks by scale code and largest magnitude code, those with a set flag left out;
     of scales wider than a byte nothing is counted.
     first: (scale, magnitude) -> row and block where the pair is first met.   flagged: blocks with a set high bit.
-    minus_zero: codes of -0.   tiled: are the scales of every 16 rows equal, where each row has its own.
+    minus_zero: codes of -0.   tiled: are the scales of every 16 rows equal, where each row has several of its own.
     faults: text of each damage -> first places.
     """
 
@@ -42,7 +42,8 @@ class Scan:
 
 def scan_tensor(tensor: StoredTensor) -> Scan:
     """Count what a tensor holds, some rows at a time."""
-    found = Scan(np.zeros((256, 1 << element_bits(tensor.block) - 1), np.int64), tiled=tensor.grid.tall == 1)
+    tiled = tensor.grid.tall == 1 and scale_extent(tensor.block).columns > 0
+    found = Scan(np.zeros((256, 1 << element_bits(tensor.block) - 1), np.int64), tiled=tiled)
     for rows in tensor.chunks():
         _count(found, tensor, rows)
     bits = tensor.tensor_bits

@@ -41,22 +41,25 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     said = {store.id: declaration(store, container) for store in stores}
     stores = [store for store in stores if store.facts.told_by == "names" or said[store.id]]
     found: dict[str, list[Match]] = {}
-    lacking: dict[str, list[tuple[int, str]]] = {}
+    lacking: dict[str, list[tuple[int, bool, str]]] = {}
     for entry in container.entries.values():
         for store in stores:
             for module, needed in _places(store, entry):
                 if _of_another(container, store, module):
                     continue
-                missing = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
-                missing = [text for text in missing if text]
+                lacks = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
+                missing = [lack for lack in lacks if lack is not None]
                 if not missing:
                     parts = {role: container.entries[name] for role, (name, _) in needed.items()}
                     found.setdefault(entry.name, []).append(Match(store, module, parts, said[store.id]))
                 elif len(needed) - len(missing) > 1 or said[store.id]:
-                    lacking.setdefault(entry.name, []).append((len(missing), f"{store.id} needs {missing[0]}"))
+                    absent, text = missing[0]
+                    lacking.setdefault(entry.name, []).append((len(missing), absent, f"{store.id} needs {text}"))
     for name, texts in lacking.items():
         if name not in found:
-            raise FileError(f"{container.path}: {name} is alone: {min(texts)[1]}: fetch all files of the checkpoint")
+            _, absent, text = min(texts)
+            why = f"is alone: {text}: fetch all files of the checkpoint" if absent else f"is of no store: {text}"
+            raise FileError(f"{container.path}: {name} {why}")
     return [_best(items) for _, items in sorted(found.items())]
 
 
@@ -92,11 +95,12 @@ def _of_another(container: Container, store: Checkpoint, module: str) -> bool:
     return block is not None and block not in store.facts.blocks
 
 
-def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> str | None:
+def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> tuple[bool, str] | None:
+    """Return whether a tensor is missing, or of another type, and that in words; None: it is there."""
     entry = container.entries.get(name)
     if entry is None:
-        return f"{name}, which is missing"
-    return None if entry.dtype in dtypes else f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}"
+        return True, f"{name}, which is missing"
+    return None if entry.dtype in dtypes else (False, f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}")
 
 
 def declaration(store: Checkpoint, container: Container) -> str | None:

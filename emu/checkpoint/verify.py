@@ -16,7 +16,7 @@ from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere
-from emu.checkpoint.facts import kind_of
+from emu.checkpoint.facts import ScaleMarks, grid_of, kind_of
 from emu.checkpoint.hold import factor_of
 from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import padding_set
@@ -229,15 +229,16 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
             f"scales of blocks of {wrong_scale.tensor.block.id} are no numbers of {wrong_scale.scale_format.id}, the other's type",
         )
         return
-    codes = scales = 0
-    first = -1
+    codes, first = 0, -1
+    marks = ScaleMarks(grid_of(sides[0].store, tensor.shape))
     for one, two in zip(sides[0].chunks(), sides[1].chunks(), strict=True):
         wrong = (one.codes != two.codes, (one.scales != two.scales) | (one.flags != two.flags))
         rows = wrong[0].any(-1) | wrong[1].any(-1)
         first = one.first + int(rows.argmax()) if first < 0 and rows.any() else first
-        codes, scales = codes + int(wrong[0].sum()), scales + int(wrong[1].sum())
-    if codes or scales:
-        yield Fault(tensor.name, f"{codes} codes and {scales} scales are not those of the original", (f"row {first}",))
+        codes += int(wrong[0].sum())
+        marks.add(wrong[1])
+    if codes or marks.count:
+        yield Fault(tensor.name, f"{codes} codes and {marks.count} scales are not those of the original", (f"row {first}",))
 
 
 def _in_one_kind(tensor: StoredTensor, other: StoredTensor) -> tuple[StoredTensor | Rescaled, StoredTensor | Rescaled] | None:

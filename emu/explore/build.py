@@ -64,6 +64,8 @@ def known_objects() -> list[SpecObject]:
         for name in names(kind):
             try:
                 thing = get(kind, name)
+                if isinstance(thing, Recipe) and not get("block", thing.facts.block).is_alone:
+                    continue  # the page shows one block
                 descriptor_text([thing])
             except EmuError:  # open facts, or a limit of the C reference: what it cannot compute is not offered
                 continue

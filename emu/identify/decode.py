@@ -16,6 +16,7 @@ from emu.engines.run import run_decode, run_dequantize
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import KEY, OPEN, canonical
 from emu.spec import derive
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.types import extent_of
 from emu.spec.registry import get, names
@@ -83,7 +84,7 @@ def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity
     result: Format = get("format", target.result or "fp32")
     found: list[Known] = []
     asked: dict[str, tuple[dict[str, Any], Any]] = {}
-    for name in among or names("recipe"):
+    for name in among or recipes_of_blocks():
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
         key = str([block.facts.shape, block.element_formats, [level.model_dump() for level in block.facts.levels]])

@@ -13,7 +13,7 @@ from emu.contracts.form import takes_signs
 from emu.identify.model import Identity
 from emu.identify.run import STAGES, identify
 from emu.spec import derive
-from emu.spec.contract import parse
+from emu.spec.contract import parse, recipes_of_blocks
 from emu.spec.models import Block, Recipe
 from emu.spec.registry import get, names
 
@@ -53,7 +53,7 @@ def _profile(name: str) -> str:
 def _recipes() -> list[str]:
     """Return one recipe for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
     found: dict[str, str] = {}
-    for name in sorted(names("recipe"), key=_plainness):
+    for name in sorted(recipes_of_blocks(), key=_plainness):
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
         levels = [(level.name, derive.codes(get("format", level.format)).bits, level.granularity) for level in block.facts.levels]

@@ -10,7 +10,7 @@ from emu.pages.formulas import emitted, expression, place_text
 from emu.pages.frame import Data, Writer
 from emu.pages.render import Code
 from emu.pages.trace import Trace, trace_dequantize, trace_quantize
-from emu.spec import Recipe, digest, get
+from emu.spec import Block, Recipe, digest, get
 from emu.spec.models.common import digest_json
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.programs.types import ELEMENT, Instruction
@@ -52,7 +52,9 @@ def _example(recipe: Recipe) -> tuple[Any, Trace] | None:
     """Return the worked example, and its run, whose steps give most different bits: it shows most of the program."""
     key = (digest(recipe), digest_json([item.model_dump(mode="json") for item in recipe.expect]))
     if key not in _worked_runs:
-        runs = [(item, trace_quantize(recipe, item)) for item in recipe.expect]
+        block: Block = get("block", recipe.facts.block)
+        few = block.is_alone or block.facts.shape[0] == 1  # a large tile is more than a page shows
+        runs = [(item, trace_quantize(recipe, item)) for item in recipe.expect if few]
         _worked_runs[key] = max(runs, key=lambda pair: _variety(pair[1]), default=None)
     return _worked_runs[key]
 

@@ -122,6 +122,11 @@ class _Convert(Grammar):
             raise SpecError(f"{name}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
 
 
+def recipes_of_blocks() -> tuple[str, ...]:
+    """Return the ids of recipes that have suites: one block is a row. Scales of whole rows, of a tensor or of large tiles have none."""
+    return tuple(name for name in names("recipe") if get("block", get("recipe", name).facts.block).is_alone)
+
+
 class _Quantize(Grammar):
     """A recipe whose program can be read."""
 
@@ -129,7 +134,7 @@ class _Quantize(Grammar):
         quantize_program(get("recipe", name.parts[0]))
 
     def every(self) -> Iterator[ContractName]:
-        yield from (ContractName(self.op, (name,)) for name in names("recipe"))
+        yield from (ContractName(self.op, (name,)) for name in recipes_of_blocks())
 
 
 class _Dequantize(Grammar):
@@ -139,7 +144,7 @@ class _Dequantize(Grammar):
         dequantize_program(get("recipe", name.parts[0]), name.parts[1])
 
     def every(self) -> Iterator[ContractName]:
-        for name in names("recipe"):
+        for name in recipes_of_blocks():
             recipe: Recipe = get("recipe", name)
             yield from (ContractName(self.op, (name, profile)) for profile in recipe.facts.dequantize)
 

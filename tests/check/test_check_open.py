@@ -8,10 +8,11 @@ from emu.base.errors import OpenError, OperandError
 from emu.contracts import form_of
 from emu.contracts.form import Asked, expect
 from emu.engines.exact.block import quantize
-from emu.spec import get, names
+from emu.spec import get
+from emu.spec.contract import recipes_of_blocks
 from emu.testing import check
 
-RECIPES = sorted(names("recipe"))
+RECIPES = sorted(recipes_of_blocks())
 SHARE = 0.8
 
 

@@ -15,7 +15,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from emu.base.errors import FileError, OpenError, SpecError
-from emu.checkpoint import identify_files, read
+from emu.checkpoint import convert, identify_files, read, requantize
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 from emu.checkpoint.dequantized import read_weight
@@ -90,7 +90,7 @@ def test_a_file_of_a_library_is_known_and_whole(recorded: At, name: str) -> None
     scales = {f"{CT}_tensor": 1, "torchao_fp8_tensor": 1, f"{CT}_block": 4, "deepseek_fp8": 2}.get(name, 8)
     assert {tensor.blocks for tensor in report.tensors} == {scales}
     assert verify_checkpoint(recorded(name)).exit_code == 0
-    assert "none that the spec knows" in report.text()
+    assert "recipe without the original: not told by the bytes alone" in report.text()
 
 
 @pytest.mark.parametrize("name", RECORDED[:3] + RECORDED[4:6])
@@ -228,12 +228,12 @@ def test_rows_and_tensors_over_a_chunk(tmp_path: Path, write: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize(("name", "to", "says"), [
-    (f"{CT}_row_fp32", f"{CT}_row", "scale 0 of row 0 is no number of bf16, the type of its scales$"),
-    ("deepseek_fp8", f"{CT}_block", "scale 0 of row 0 is no number of bf16, the type of its scales$"),
-    (f"{CT}_row", f"{CT}_block", "blocks of e4m3_row_bf16 are no blocks of e4m3_tile128_bf16$"),
-    (f"{CT}_block", f"{CT}_tensor", "blocks of e4m3_tile128_bf16 are no blocks of e4m3_tensor_bf16$"),
+    (f"{CT}_row_fp32", f"{CT}_row", "scale 0 of row 0 is no number of bf16, the type of its scales: --requantize"),
+    ("deepseek_fp8", f"{CT}_block", "scale 0 of row 0 is no number of bf16, the type of its scales: --requantize"),
+    (f"{CT}_row", f"{CT}_block", "blocks of e4m3_row_bf16 are no blocks of e4m3_tile128_bf16: --requantize"),
+    (f"{CT}_block", f"{CT}_tensor", "blocks of e4m3_tile128_bf16 are no blocks of e4m3_tensor_bf16: --requantize"),
     (f"{CT}_tensor", "compressed_tensors_mxfp8", "blocks of e4m3_tensor_bf16 are no blocks of mxfp8_e4m3: --requantize"),
-    ("compressed_tensors_mxfp8", f"{CT}_row", "blocks of mxfp8_e4m3 are no blocks of e4m3_row_bf16$"),
+    ("compressed_tensors_mxfp8", f"{CT}_row", "blocks of mxfp8_e4m3 are no blocks of e4m3_row_bf16: --requantize"),
 ])  # fmt: skip
 def test_numbers_that_a_store_cannot_hold(recorded: At, tmp_path: Path, name: str, to: str, says: str) -> None:
     with pytest.raises(FileError, match=says):
@@ -241,11 +241,16 @@ def test_numbers_that_a_store_cannot_hold(recorded: At, tmp_path: Path, name: st
     assert not list(tmp_path.iterdir())
 
 
-def test_no_recipe_makes_these_blocks(recorded: At, tmp_path: Path) -> None:
-    for recipe in (None, "mxfp8_e4m3_vllm"):
-        with pytest.raises(SpecError, match="no recipe makes its blocks: only weights of stores that hold the same codes go there"):
-            convert_checkpoint(recorded("compressed_tensors_mxfp8"), f"{CT}_row", tmp_path / "new", requantize=True, recipe=recipe)
+def test_a_recipe_of_other_blocks_is_refused_and_none_is_asked_for_in_vain(recorded: At, tmp_path: Path, monkeypatch: Any) -> None:
+    source = recorded("compressed_tensors_mxfp8")
+    with pytest.raises(SpecError, match=r"recipe mxfp8_e4m3_vllm does not make its blocks: name one of e4m3_row_bf16_compressed_tensors$"):
+        convert_checkpoint(source, f"{CT}_row", tmp_path / "new", requantize=True, recipe="mxfp8_e4m3_vllm")
+    for module in (requantize, convert):
+        monkeypatch.setattr(module, "candidates", lambda store: [])
+    with pytest.raises(SpecError, match="no recipe makes its blocks: only weights of stores that hold the same codes go there"):
+        convert_checkpoint(source, f"{CT}_row", tmp_path / "new", requantize=True)
     assert not list(tmp_path.iterdir())
+    assert convert_checkpoint(recorded("deepseek_fp8"), f"{CT}_block_fp32", tmp_path / "new", requantize=True).lossless  # all of it fits
 
 
 @pytest.mark.parametrize("name", [f"{CT}_row", "torchao_fp8_tensor"])

@@ -15,10 +15,11 @@ from emu.contracts.contract import stored_bits
 from emu.contracts.dequantize.contract import DequantizeContract
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import MOST, of_operands, of_values
-from emu.spec import get, names
+from emu.spec import get
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.derive import OPEN, unused_high_bits
 
-RECIPES = [(name, profile) for name in names("recipe") for profile in get("recipe", name).facts.dequantize]
+RECIPES = [(name, profile) for name in recipes_of_blocks() for profile in get("recipe", name).facts.dequantize]
 
 
 def asked(most: int) -> list[tuple]:

@@ -18,6 +18,7 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
 from emu.explain.link import link as page_link
 from emu.spec import get, names
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.derive import REFUSE, policy_entry
 from emu.spec.programs.program import quantize_program
 
@@ -216,7 +217,7 @@ def one_row(recipe: str) -> bool:
 
 def block_links() -> list[tuple[str, list[int]]]:
     draw, out = np.random.Generator(np.random.Philox(22)), []
-    for recipe in names("recipe"):
+    for recipe in recipes_of_blocks():
         for spread in (2, 30):
             scale = np.exp2(draw.integers(-spread, spread + 1, 64).astype(np.float64))
             values = (draw.standard_normal(64) * scale).astype(np.float32).view(np.uint32)
@@ -226,7 +227,7 @@ def block_links() -> list[tuple[str, list[int]]]:
 
 def test_blocks_are_those_of_the_reference_model(page, tmp_path):
     offered = set(answers(page, "return [...document.querySelector('[name=a]').options].map(option => option.value);", tmp_path, "block"))
-    assert offered == set(names("recipe"))
+    assert offered == set(recipes_of_blocks())
     drawing = {name for name in offered if quantize_program(get("recipe", name)).drawing}
     rows = [row for row in block_links() if row[0] not in drawing and one_row(row[0])]  # the others: test_explore_rows.py
     found = texts(page, [link("block", a=name, b=name, x=" ".join(map(hex, codes))) for name, codes in rows], tmp_path)

@@ -14,11 +14,12 @@ from emu.base import philox
 from emu.contracts import parse
 from emu.engines.exact import block
 from emu.explain.link import of_values
-from emu.spec import get, names
+from emu.spec import get
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.programs.program import quantize_program
 
-TILED = [name for name in names("recipe") if get("block", get("recipe", name).facts.block).facts.shape[0] > 1]
-DRAWING = [name for name in names("recipe") if quantize_program(get("recipe", name)).drawing]
+TILED = [name for name in recipes_of_blocks() if get("block", get("recipe", name).facts.block).facts.shape[0] > 1]
+DRAWING = [name for name in recipes_of_blocks() if quantize_program(get("recipe", name)).drawing]
 SHAPES = ((1, 16), (3, 40), (16, 16), (17, 30), (32, 16), (2, 7))  # less than a tile, one, a row and columns more, two below one another
 SAYS = r"random words of 8 bits, one for each value(?:, of key (\d+) of Philox4x32-10)?: ([0-9A-Fx ]*)"
 RANDOM = ("key 1", "key 0xFFFFFFFFFFFFFFFF", "5a 0xFF 0 80", "")

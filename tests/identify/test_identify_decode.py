@@ -6,7 +6,8 @@ import pytest
 from emu.base.errors import EmuError, OperandError, TargetError
 from emu.engines.run import run_decode, run_dequantize
 from emu.identify.run import identify
-from emu.spec import derive, get, names
+from emu.spec import derive, get
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.programs.program import quantize_program
 
 
@@ -71,7 +72,7 @@ def test_a_profile_is_itself(recipe, profile):
 
 
 @pytest.mark.cases(0, 12)
-@pytest.mark.parametrize("recipe", names("recipe"))
+@pytest.mark.parametrize("recipe", recipes_of_blocks())
 def test_every_profile_is_itself_or_equal(recipe):
     for profile in get("recipe", recipe).facts.dequantize:
         found = identify(Dequantizer(recipe, profile))

@@ -12,7 +12,8 @@ from emu.identify.cases import MASKS, of_recipe, plain
 from emu.identify.operands import IGNORED
 from emu.identify.rows import calls
 from emu.identify.run import identify
-from emu.spec import get, names
+from emu.spec import get
+from emu.spec.contract import recipes_of_blocks
 
 QUICK = ("nvfp4_te_ref", "mxfp4_torchao_even", "nvfp4_te_2d_ref", "hif4")
 
@@ -32,7 +33,7 @@ def test_a_recipe_is_itself(quantize_target, name):
 
 @pytest.mark.cases(0, 8)
 @pytest.mark.parametrize("source", ["bf16", "fp32"])
-@pytest.mark.parametrize("name", names("recipe"))
+@pytest.mark.parametrize("name", recipes_of_blocks())
 def test_every_recipe_is_itself_or_equal(quantize_target, name, source):
     found = identify(quantize_target(get("recipe", name), source))
     assert found.kind == "documented" and name in found.found

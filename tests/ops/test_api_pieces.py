@@ -73,7 +73,8 @@ def _random(recipe: str, size: int) -> Any:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_bits_are_those_of_one_piece(sizes: list[int], recipe: str) -> None:
-    arrays = [_values(32, 128), _values(65, 256)[:64, ::2], _values(48, 64).T.copy().T]
+    tall = max(get("block", get("recipe", recipe).facts.block).facts.shape[0] // 16, 1)  # enough rows that tiles are cut too
+    arrays = [_values(32 * tall, 128), _values(65 * tall, 256)[: 64 * tall, ::2], _values(48 * tall, 64).T.copy().T]
     random = _random(recipe, arrays[0].size)
     if random is not None:
         arrays = arrays[:1]

@@ -612,6 +612,45 @@ static const emu_recipe recipe_e1m2_fp32scale = {"ufp4", &format_e1m2, 1, 1, lev
 static const char *const levels_e2m1_fp32scale[] = {"scale"};
 /* e2m1_fp32scale (proposed): blocks of E2M1 with a binary32 scale, not rotated */
 static const emu_recipe recipe_e2m1_fp32scale = {"e2m1_fp32scale", &format_e2m1, 1, 1, levels_e2m1_fp32scale, NULL};
+static const char *const levels_e4m3_row_bf16_compressed_tensors[] = {"scale"};
+/* e4m3_row_bf16_compressed_tensors (measured): FP8 of compressed-tensors in bfloat16, one scale for each row */
+static const emu_recipe recipe_e4m3_row_bf16_compressed_tensors = {"e4m3_row_bf16", &format_e4m3, 1, 1, levels_e4m3_row_bf16_compressed_tensors, NULL};
+static const char *const levels_e4m3_row_compressed_tensors[] = {"scale"};
+/* e4m3_row_compressed_tensors (measured): FP8 of compressed-tensors in binary32, one scale for each row */
+static const emu_recipe recipe_e4m3_row_compressed_tensors = {"e4m3_row", &format_e4m3, 1, 1, levels_e4m3_row_compressed_tensors, NULL};
+static const char *const levels_e4m3_row_torchao[] = {"scale"};
+/* e4m3_row_torchao (measured): FP8 of torchao, one scale for each row */
+static const emu_recipe recipe_e4m3_row_torchao = {"e4m3_row", &format_e4m3, 1, 1, levels_e4m3_row_torchao, NULL};
+static const char *const levels_e4m3_row_torchao_bf16[] = {"scale"};
+/* e4m3_row_torchao_bf16 (measured): FP8 of torchao of weights in bfloat16, one scale for each row */
+static const emu_recipe recipe_e4m3_row_torchao_bf16 = {"e4m3_row", &format_e4m3, 1, 1, levels_e4m3_row_torchao_bf16, NULL};
+static const char *const levels_e4m3_tensor_bf16_compressed_tensors[] = {"scale"};
+/* e4m3_tensor_bf16_compressed_tensors (measured): FP8 of compressed-tensors in bfloat16, one scale for the tensor */
+static const emu_recipe recipe_e4m3_tensor_bf16_compressed_tensors = {"e4m3_tensor_bf16", &format_e4m3, 1, 1, levels_e4m3_tensor_bf16_compressed_tensors, NULL};
+static const char *const levels_e4m3_tensor_compressed_tensors[] = {"scale"};
+/* e4m3_tensor_compressed_tensors (measured): FP8 of compressed-tensors in binary32, one scale for the tensor */
+static const emu_recipe recipe_e4m3_tensor_compressed_tensors = {"e4m3_tensor", &format_e4m3, 1, 1, levels_e4m3_tensor_compressed_tensors, NULL};
+static const char *const levels_e4m3_tensor_modelopt[] = {"scale"};
+/* e4m3_tensor_modelopt (measured): FP8 of ModelOpt, one scale for the tensor */
+static const emu_recipe recipe_e4m3_tensor_modelopt = {"e4m3_tensor", &format_e4m3, 1, 1, levels_e4m3_tensor_modelopt, NULL};
+static const char *const levels_e4m3_tensor_torchao[] = {"scale"};
+/* e4m3_tensor_torchao (measured): FP8 of torchao, one scale for the tensor */
+static const emu_recipe recipe_e4m3_tensor_torchao = {"e4m3_tensor", &format_e4m3, 1, 1, levels_e4m3_tensor_torchao, NULL};
+static const char *const levels_e4m3_tensor_torchao_bf16[] = {"scale"};
+/* e4m3_tensor_torchao_bf16 (measured): FP8 of torchao of weights in bfloat16, one scale for the tensor */
+static const emu_recipe recipe_e4m3_tensor_torchao_bf16 = {"e4m3_tensor", &format_e4m3, 1, 1, levels_e4m3_tensor_torchao_bf16, NULL};
+static const char *const levels_e4m3_tile128_bf16_compressed_tensors[] = {"scale"};
+/* e4m3_tile128_bf16_compressed_tensors (measured): FP8 of compressed-tensors in bfloat16, tiles of 128 x 128 */
+static const emu_recipe recipe_e4m3_tile128_bf16_compressed_tensors = {"e4m3_tile128_bf16", &format_e4m3, 1, 1, levels_e4m3_tile128_bf16_compressed_tensors, NULL};
+static const char *const levels_e4m3_tile128_compressed_tensors[] = {"scale"};
+/* e4m3_tile128_compressed_tensors (measured): FP8 of compressed-tensors in binary32, tiles of 128 x 128 */
+static const emu_recipe recipe_e4m3_tile128_compressed_tensors = {"e4m3_tile128", &format_e4m3, 1, 1, levels_e4m3_tile128_compressed_tensors, NULL};
+static const char *const levels_e4m3_tile128_deepseek[] = {"scale"};
+/* e4m3_tile128_deepseek (source-code): FP8 of DeepSeek's weight_quant, tiles of 128 x 128 (read, not run) */
+static const emu_recipe recipe_e4m3_tile128_deepseek = {"e4m3_tile128", &format_e4m3, 1, 1, levels_e4m3_tile128_deepseek, NULL};
+static const char *const levels_e4m3_tile128_transformers[] = {"scale"};
+/* e4m3_tile128_transformers (measured): FP8 of transformers in the form of DeepSeek, tiles of 128 x 128 */
+static const emu_recipe recipe_e4m3_tile128_transformers = {"e4m3_tile128", &format_e4m3, 1, 1, levels_e4m3_tile128_transformers, NULL};
 static const char *const levels_f46_nvint4[] = {"tensor", "scale"};
 /* f46_nvint4 (measured): NVINT4 of fouroversix: two's complement elements in the NVFP4 hierarchy */
 static const emu_recipe recipe_f46_nvint4 = {"nvint4", &format_int4, 1, 2, levels_f46_nvint4, NULL};
@@ -967,6 +1006,554 @@ static const emu_program dequantize_e2m1_fp32scale_exact = {
     .steps = dequantize_e2m1_fp32scale_exact_steps, .levels = dequantize_e1m2_fp32scale_exact_levels,
     .names = dequantize_e1m2_fp32scale_exact_names,
 };
+static const emu_register quantize_e4m3_row_bf16_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 1}, /* weight */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 0}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c000000}, /* constant */
+    {.rows = 1, .columns = 0}, /* divisor */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_2 = {
+    .overflow = EMU_IEEE_INF, .nan = {{.rule = EMU_BY_CODE, .code = 0x7fc0}, {.rule = EMU_BY_CODE, .code = 0x7fc0}},
+};
+static const emu_policy cast_policy_3 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7f}, {.rule = EMU_BY_CODE, .code = 0x7f}},
+};
+static const emu_step quantize_e4m3_row_bf16_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_ROUND, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* weight */
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* row_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 6, .args = {4, 5, 4, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* divisor */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {1, 6, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 10, .args = {8, 9, 8, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CLAMP, .out = 12, .args = {10, 11, 3, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+};
+static const emu_level quantize_e4m3_row_bf16_compressed_tensors_levels[] = {
+    {.reg = 7, .rows = 1, .columns = 0, .format = &format_bf16},
+};
+static const char *const quantize_e4m3_row_bf16_compressed_tensors_names[] = {
+    "x", "weight", "row_amax", NULL, "unit", NULL, "divisor", "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_row_bf16_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_row_bf16_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_e4m3_row_bf16_compressed_tensors_registers, .steps = quantize_e4m3_row_bf16_compressed_tensors_steps,
+    .levels = quantize_e4m3_row_bf16_compressed_tensors_levels, .names = quantize_e4m3_row_bf16_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_row_bf16_compressed_tensors_bf16_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 0}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_e4m3_row_bf16_compressed_tensors_bf16_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e4m3}, /* code_value */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_bf16}, /* scale_value */
+    {.operation = EMU_OP_MUL, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_e4m3_row_bf16_compressed_tensors_bf16_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 0, .format = &format_bf16},
+};
+static const char *const dequantize_e4m3_row_bf16_compressed_tensors_bf16_names[] = {
+    "codes", "scale", "code_value", "scale_value", "values",
+};
+/* e4m3_row_bf16_compressed_tensors, bf16 */
+static const emu_program dequantize_e4m3_row_bf16_compressed_tensors_bf16 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_e4m3_row_bf16_compressed_tensors_bf16_registers,
+    .steps = dequantize_e4m3_row_bf16_compressed_tensors_bf16_steps, .levels = dequantize_e4m3_row_bf16_compressed_tensors_bf16_levels,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
+};
+static const emu_register quantize_e4m3_row_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 0}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x34000000}, /* constant */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_row_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* row_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {8, 9, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+};
+static const emu_level quantize_e4m3_row_compressed_tensors_levels[] = {
+    {.reg = 5, .rows = 1, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_row_compressed_tensors_names[] = {
+    "x", "row_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_row_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_row_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1,
+    .registers = quantize_e4m3_row_compressed_tensors_registers, .steps = quantize_e4m3_row_compressed_tensors_steps,
+    .levels = quantize_e4m3_row_compressed_tensors_levels, .names = quantize_e4m3_row_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_row_compressed_tensors_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_step dequantize_e4m3_row_compressed_tensors_exact_steps[] = {
+    {.operation = EMU_OP_DECODE, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_e4m3}, /* code_value */
+    {.operation = EMU_OP_MUL, .out = 3, .args = {2, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* values */
+};
+static const emu_level dequantize_e4m3_row_compressed_tensors_exact_levels[] = {
+    {.reg = 1, .rows = 1, .columns = 0, .format = &format_fp32},
+};
+/* e4m3_row_compressed_tensors, exact */
+static const emu_program dequantize_e4m3_row_compressed_tensors_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
+    .registers = dequantize_e4m3_row_compressed_tensors_exact_registers, .steps = dequantize_e4m3_row_compressed_tensors_exact_steps,
+    .levels = dequantize_e4m3_row_compressed_tensors_exact_levels, .names = dequantize_e1m2_fp32scale_exact_names,
+};
+static const emu_register quantize_e4m3_row_torchao_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_4 = {
+    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xff}, {.rule = EMU_BY_CODE, .code = 0xff}},
+};
+static const emu_step quantize_e4m3_row_torchao_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* row_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 6, .args = {4, 5, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_e4m3_row_torchao_levels[] = {
+    {.reg = 3, .rows = 1, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_row_torchao_names[] = {"x", "row_amax", NULL, "scale", "scaled", NULL, "clamped", "codes"};
+/* e4m3_row_torchao, quantize */
+static const emu_program quantize_e4m3_row_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 5, .level_count = 1,
+    .registers = quantize_e4m3_row_torchao_registers, .steps = quantize_e4m3_row_torchao_steps, .levels = quantize_e4m3_row_torchao_levels,
+    .names = quantize_e4m3_row_torchao_names,
+};
+static const emu_register quantize_e4m3_row_torchao_bf16_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 1}, /* weight */
+    {.rows = 1, .columns = 0}, /* row_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 1, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_row_torchao_bf16_steps[] = {
+    {.operation = EMU_OP_ROUND, .out = 1, .args = {0, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* weight */
+    {.operation = EMU_OP_AMAX, .out = 2, .args = {1, -1, -1, -1}, .random = -1}, /* row_amax */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {1, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 7, .args = {5, 6, 3, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_e4m3_row_torchao_bf16_levels[] = {
+    {.reg = 4, .rows = 1, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_row_torchao_bf16_names[] = {
+    "x", "weight", "row_amax", NULL, "scale", "scaled", NULL, "clamped", "codes",
+};
+/* e4m3_row_torchao_bf16, quantize */
+static const emu_program quantize_e4m3_row_torchao_bf16 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 8, .values = -1, .register_count = 9, .step_count = 6, .level_count = 1,
+    .registers = quantize_e4m3_row_torchao_bf16_registers, .steps = quantize_e4m3_row_torchao_bf16_steps,
+    .levels = quantize_e4m3_row_torchao_bf16_levels, .names = quantize_e4m3_row_torchao_bf16_names,
+};
+static const emu_register quantize_e4m3_tensor_bf16_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 1}, /* weight */
+    {.rows = 0, .columns = 0}, /* amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c000000}, /* constant */
+    {.rows = 0, .columns = 0}, /* divisor */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tensor_bf16_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_ROUND, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* weight */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 7, .args = {5, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* divisor */
+    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {2, 7, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 10, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CLAMP, .out = 13, .args = {11, 12, 4, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+};
+static const emu_level quantize_e4m3_tensor_bf16_compressed_tensors_levels[] = {
+    {.reg = 8, .rows = 0, .columns = 0, .format = &format_bf16},
+};
+static const char *const quantize_e4m3_tensor_bf16_compressed_tensors_names[] = {
+    "x", "tensor_amax", "weight", "amax", NULL, "unit", NULL, "divisor", "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_tensor_bf16_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_tensor_bf16_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 14, .values = -1, .register_count = 15, .step_count = 9, .level_count = 1,
+    .registers = quantize_e4m3_tensor_bf16_compressed_tensors_registers, .steps = quantize_e4m3_tensor_bf16_compressed_tensors_steps,
+    .levels = quantize_e4m3_tensor_bf16_compressed_tensors_levels, .names = quantize_e4m3_tensor_bf16_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_tensor_bf16_compressed_tensors_bf16_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 0, .columns = 0}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_level dequantize_e4m3_tensor_bf16_compressed_tensors_bf16_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_bf16},
+};
+/* e4m3_tensor_bf16_compressed_tensors, bf16 */
+static const emu_program dequantize_e4m3_tensor_bf16_compressed_tensors_bf16 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_e4m3_tensor_bf16_compressed_tensors_bf16_registers,
+    .steps = dequantize_e4m3_row_bf16_compressed_tensors_bf16_steps, .levels = dequantize_e4m3_tensor_bf16_compressed_tensors_bf16_levels,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
+};
+static const emu_register quantize_e4m3_tensor_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x34000000}, /* constant */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tensor_compressed_tensors_steps[] = {
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
+    {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
+    {.operation = EMU_OP_CLAMP, .out = 10, .args = {8, 9, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+};
+static const emu_level quantize_e4m3_tensor_compressed_tensors_levels[] = {
+    {.reg = 5, .rows = 0, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tensor_compressed_tensors_names[] = {
+    "x", "tensor_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_tensor_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_tensor_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 6, .level_count = 1,
+    .registers = quantize_e4m3_tensor_compressed_tensors_registers, .steps = quantize_e4m3_tensor_compressed_tensors_steps,
+    .levels = quantize_e4m3_tensor_compressed_tensors_levels, .names = quantize_e4m3_tensor_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_tensor_compressed_tensors_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_level dequantize_e4m3_tensor_compressed_tensors_exact_levels[] = {
+    {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
+};
+/* e4m3_tensor_compressed_tensors, exact */
+static const emu_program dequantize_e4m3_tensor_compressed_tensors_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
+    .registers = dequantize_e4m3_tensor_compressed_tensors_exact_registers, .steps = dequantize_e4m3_row_compressed_tensors_exact_steps,
+    .levels = dequantize_e4m3_tensor_compressed_tensors_exact_levels, .names = dequantize_e1m2_fp32scale_exact_names,
+};
+static const emu_register quantize_e4m3_tensor_modelopt_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x800000}, /* constant */
+    {.rows = 0, .columns = 0}, /* amax_normal */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_policy cast_policy_5 = {
+    .overflow = EMU_TO_NAN, .nan = {{.rule = EMU_BY_CODE, .code = 0x7f}, {.rule = EMU_BY_CODE, .code = 0x7f}},
+    .overflow_nan = {{.rule = EMU_BY_CODE, .code = 0x7f}, {.rule = EMU_BY_CODE, .code = 0xff}},
+};
+static const emu_step quantize_e4m3_tensor_modelopt_steps[] = {
+    {.operation = EMU_OP_SELECT, .out = 3, .args = {1, 2, 1, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* amax */
+    {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* amax_normal */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {5, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 7, .args = {0, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+};
+static const emu_level quantize_e4m3_tensor_modelopt_levels[] = {
+    {.reg = 6, .rows = 0, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tensor_modelopt_names[] = {
+    "x", "tensor_amax", NULL, "amax", NULL, "amax_normal", "scale", "scaled", "codes",
+};
+/* e4m3_tensor_modelopt, quantize */
+static const emu_program quantize_e4m3_tensor_modelopt = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 8, .values = -1, .register_count = 9, .step_count = 5, .level_count = 1,
+    .registers = quantize_e4m3_tensor_modelopt_registers, .steps = quantize_e4m3_tensor_modelopt_steps,
+    .levels = quantize_e4m3_tensor_modelopt_levels, .names = quantize_e4m3_tensor_modelopt_names,
+};
+static const emu_register quantize_e4m3_tensor_torchao_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tensor_torchao_steps[] = {
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 6, .args = {4, 5, 2, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_e4m3_tensor_torchao_levels[] = {
+    {.reg = 3, .rows = 0, .columns = 0, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tensor_torchao_names[] = {"x", "tensor_amax", NULL, "scale", "scaled", NULL, "clamped", "codes"};
+/* e4m3_tensor_torchao, quantize */
+static const emu_program quantize_e4m3_tensor_torchao = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 7, .values = -1, .register_count = 8, .step_count = 4, .level_count = 1,
+    .registers = quantize_e4m3_tensor_torchao_registers, .steps = quantize_e4m3_tensor_torchao_steps,
+    .levels = quantize_e4m3_tensor_torchao_levels, .names = quantize_e4m3_tensor_torchao_names,
+};
+static const emu_register quantize_e4m3_tensor_torchao_bf16_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 0, .columns = 0}, /* tensor_amax */
+    {.rows = 1, .columns = 1}, /* weight */
+    {.rows = 0, .columns = 0}, /* amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 0, .columns = 0}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tensor_torchao_bf16_steps[] = {
+    {.operation = EMU_OP_ROUND, .out = 2, .args = {0, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* weight */
+    {.operation = EMU_OP_ROUND, .out = 3, .args = {1, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 6, .args = {2, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 8, .args = {6, 7, 4, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const char *const quantize_e4m3_tensor_torchao_bf16_names[] = {
+    "x", "tensor_amax", "weight", "amax", NULL, "scale", "scaled", NULL, "clamped", "codes",
+};
+/* e4m3_tensor_torchao_bf16, quantize */
+static const emu_program quantize_e4m3_tensor_torchao_bf16 = {
+    .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 1, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = 1,
+    .random = -1, .codes = 9, .values = -1, .register_count = 10, .step_count = 6, .level_count = 1,
+    .registers = quantize_e4m3_tensor_torchao_bf16_registers, .steps = quantize_e4m3_tensor_torchao_bf16_steps,
+    .levels = quantize_e4m3_tensor_compressed_tensors_levels, .names = quantize_e4m3_tensor_torchao_bf16_names,
+};
+static const emu_register quantize_e4m3_tile128_bf16_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 1, .columns = 1}, /* weight */
+    {.rows = 128, .columns = 128}, /* tile_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 128, .columns = 128}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3c000000}, /* constant */
+    {.rows = 128, .columns = 128}, /* divisor */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_level quantize_e4m3_tile128_bf16_compressed_tensors_levels[] = {
+    {.reg = 7, .rows = 128, .columns = 128, .format = &format_bf16},
+};
+static const char *const quantize_e4m3_tile128_bf16_compressed_tensors_names[] = {
+    "x", "weight", "tile_amax", NULL, "unit", NULL, "divisor", "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_tile128_bf16_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_tile128_bf16_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_e4m3_tile128_bf16_compressed_tensors_registers, .steps = quantize_e4m3_row_bf16_compressed_tensors_steps,
+    .levels = quantize_e4m3_tile128_bf16_compressed_tensors_levels, .names = quantize_e4m3_tile128_bf16_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_tile128_bf16_compressed_tensors_bf16_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 128, .columns = 128}, /* scale_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_level dequantize_e4m3_tile128_bf16_compressed_tensors_bf16_levels[] = {
+    {.reg = 1, .rows = 128, .columns = 128, .format = &format_bf16},
+};
+/* e4m3_tile128_bf16_compressed_tensors, bf16 */
+static const emu_program dequantize_e4m3_tile128_bf16_compressed_tensors_bf16 = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
+    .registers = dequantize_e4m3_tile128_bf16_compressed_tensors_bf16_registers,
+    .steps = dequantize_e4m3_row_bf16_compressed_tensors_bf16_steps, .levels = dequantize_e4m3_tile128_bf16_compressed_tensors_bf16_levels,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
+};
+static const emu_register quantize_e4m3_tile128_compressed_tensors_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 128, .columns = 128}, /* tile_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 128, .columns = 128}, /* unit */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x34000000}, /* constant */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 1, .columns = 1}, /* plus_zero */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_level quantize_e4m3_tile128_compressed_tensors_levels[] = {
+    {.reg = 5, .rows = 128, .columns = 128, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tile128_compressed_tensors_names[] = {
+    "x", "tile_amax", NULL, "unit", NULL, "scale", "scaled", NULL, "plus_zero", NULL, "clamped", "codes",
+};
+/* e4m3_tile128_compressed_tensors, quantize */
+static const emu_program quantize_e4m3_tile128_compressed_tensors = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 7, .level_count = 1,
+    .registers = quantize_e4m3_tile128_compressed_tensors_registers, .steps = quantize_e4m3_row_compressed_tensors_steps,
+    .levels = quantize_e4m3_tile128_compressed_tensors_levels, .names = quantize_e4m3_tile128_compressed_tensors_names,
+};
+static const emu_register dequantize_e4m3_tile128_compressed_tensors_exact_registers[] = {
+    {.rows = 1, .columns = 1}, /* codes */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* code_value */
+    {.rows = 1, .columns = 1}, /* values */
+};
+static const emu_level dequantize_e4m3_tile128_compressed_tensors_exact_levels[] = {
+    {.reg = 1, .rows = 128, .columns = 128, .format = &format_fp32},
+};
+/* e4m3_tile128_compressed_tensors, exact */
+static const emu_program dequantize_e4m3_tile128_compressed_tensors_exact = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = -1, .tensor_amax = -1,
+    .random = -1, .codes = 0, .values = 3, .register_count = 4, .step_count = 2, .level_count = 1,
+    .registers = dequantize_e4m3_tile128_compressed_tensors_exact_registers, .steps = dequantize_e4m3_row_compressed_tensors_exact_steps,
+    .levels = dequantize_e4m3_tile128_compressed_tensors_exact_levels, .names = dequantize_e1m2_fp32scale_exact_names,
+};
+static const emu_register quantize_e4m3_tile128_deepseek_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 128, .columns = 128}, /* tile_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tile128_deepseek_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* tile_amax */
+    {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_e4m3_tile128_deepseek_levels[] = {
+    {.reg = 3, .rows = 128, .columns = 128, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tile128_deepseek_names[] = {"x", "tile_amax", NULL, "scale", "scaled", "codes"};
+/* e4m3_tile128_deepseek, quantize */
+static const emu_program quantize_e4m3_tile128_deepseek = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 5, .values = -1, .register_count = 6, .step_count = 4, .level_count = 1,
+    .registers = quantize_e4m3_tile128_deepseek_registers, .steps = quantize_e4m3_tile128_deepseek_steps,
+    .levels = quantize_e4m3_tile128_deepseek_levels, .names = quantize_e4m3_tile128_deepseek_names,
+};
+static const emu_register quantize_e4m3_tile128_transformers_registers[] = {
+    {.rows = 1, .columns = 1}, /* x */
+    {.rows = 128, .columns = 128}, /* tile_amax */
+    {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 128, .columns = 128}, /* amax */
+    {.rows = 128, .columns = 128}, /* reciprocal */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x43e00000}, /* constant */
+    {.rows = 128, .columns = 128}, /* ratio */
+    {.rows = 128, .columns = 128}, /* multiplier */
+    {.rows = 128, .columns = 128}, /* scale */
+    {.rows = 1, .columns = 1}, /* scaled */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0xc3e00000}, /* constant */
+    {.rows = 1, .columns = 1}, /* clamped */
+    {.rows = 1, .columns = 1}, /* codes */
+};
+static const emu_step quantize_e4m3_tile128_transformers_steps[] = {
+    {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* tile_amax */
+    {.operation = EMU_OP_SELECT, .out = 4, .args = {2, 1, 1, 3}, .random = -1, .variant = EMU_TEST_LT}, /* amax */
+    {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
+    {.operation = EMU_OP_MUL, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {2, 1, 7, 3}, .random = -1, .variant = EMU_TEST_LT}, /* multiplier */
+    {.operation = EMU_OP_DIV, .out = 9, .args = {3, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale */
+    {.operation = EMU_OP_MUL, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CLAMP, .out = 12, .args = {10, 11, 6, -1}, .random = -1}, /* clamped */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+};
+static const emu_level quantize_e4m3_tile128_transformers_levels[] = {
+    {.reg = 9, .rows = 128, .columns = 128, .format = &format_fp32},
+};
+static const char *const quantize_e4m3_tile128_transformers_names[] = {
+    "x", "tile_amax", NULL, NULL, "amax", "reciprocal", NULL, "ratio", "multiplier", "scale", "scaled", NULL, "clamped", "codes",
+};
+/* e4m3_tile128_transformers, quantize */
+static const emu_program quantize_e4m3_tile128_transformers = {
+    .arithmetic = &format_fp32, .tile_rows = 128, .tile_columns = 128, .tail = EMU_TAIL_DROP, .finite_only = 1, .x = 0, .tensor_amax = -1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
+    .registers = quantize_e4m3_tile128_transformers_registers, .steps = quantize_e4m3_tile128_transformers_steps,
+    .levels = quantize_e4m3_tile128_transformers_levels, .names = quantize_e4m3_tile128_transformers_names,
+};
 static const emu_register quantize_f46_nvint4_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 0, .columns = 0}, /* tensor_amax */
@@ -991,16 +1578,13 @@ static const emu_register quantize_f46_nvint4_registers[] = {
     {.rows = 1, .columns = 1}, /* clamped */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_2 = {
-    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7f}, {.rule = EMU_BY_CODE, .code = 0x7f}},
-};
 static const emu_step quantize_f46_nvint4_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -1095,9 +1679,6 @@ static const emu_register quantize_hif4_registers[] = {
     {.rows = 1, .columns = 1}, /* signed */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_3 = {
-    .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xff}, {.rule = EMU_BY_CODE, .code = 0xff}},
-};
 static const emu_step quantize_hif4_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* amax_4 */
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* amax_8 */
@@ -1105,7 +1686,7 @@ static const emu_step quantize_hif4_steps[] = {
     {.operation = EMU_OP_MUL, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_ROUND, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* scale_rounded */
     {.operation = EMU_OP_CLAMP, .out = 9, .args = {6, 7, 8, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e6m2, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e6m2, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e6m2}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 11, -1, -1}, .random = -1, .format = &format_bf16, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_MUL, .out = 14, .args = {2, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* ratio_8 */
@@ -1224,14 +1805,14 @@ static const emu_register quantize_if4_abs_max_registers[] = {
     {.rows = 1, .columns = 16}, /* flag_value */
     {.rows = 1, .columns = 16}, /* flag */
 };
-static const emu_policy cast_policy_4 = {.overflow = EMU_WRAP, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
+static const emu_policy cast_policy_6 = {.overflow = EMU_WRAP, .nan = {{.rule = EMU_IS_OPEN}, {.rule = EMU_IS_OPEN}}};
 static const emu_step quantize_if4_abs_max_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 2, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -1239,7 +1820,7 @@ static const emu_step quantize_if4_abs_max_steps[] = {
     {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_float */
     {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
     {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
@@ -1382,7 +1963,7 @@ static const emu_step quantize_if4_mae_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -1390,7 +1971,7 @@ static const emu_step quantize_if4_mae_steps[] = {
     {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_float */
     {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
     {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
@@ -1438,7 +2019,7 @@ static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -1446,7 +2027,7 @@ static const emu_step quantize_if4_mse_steps[] = {
     {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_float */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_float */
     {.operation = EMU_OP_ROUND, .out = 20, .args = {18, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_float */
     {.operation = EMU_OP_MUL, .out = 22, .args = {18, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_int */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped_int */
@@ -1509,7 +2090,7 @@ static const emu_step quantize_kvfp4_sglang_steps[] = {
     {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
     {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* up */
@@ -1547,13 +2128,12 @@ static const emu_step dequantize_kvfp4_sglang_exact_steps[] = {
 static const emu_level dequantize_kvfp4_sglang_exact_levels[] = {
     {.reg = 1, .rows = 1, .columns = 16, .format = &format_e8m0},
 };
-static const char *const dequantize_kvfp4_sglang_exact_names[] = {"codes", "scale", "code_value", "scale_value", "values"};
 /* kvfp4_sglang, exact */
 static const emu_program dequantize_kvfp4_sglang_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_kvfp4_sglang_exact_registers, .steps = dequantize_kvfp4_sglang_exact_steps,
-    .levels = dequantize_kvfp4_sglang_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_kvfp4_sglang_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxe1m2_floor_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1600,7 +2180,7 @@ static const emu_program dequantize_mxe1m2_floor_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_KEEP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_mxe1m2_floor_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_kvfp4_sglang_exact_names,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxfp4_aiter_triton_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1620,7 +2200,7 @@ static const emu_step quantize_mxfp4_aiter_triton_steps[] = {
     {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale_even */
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* even_value */
     {.operation = EMU_OP_SELECT, .out = 5, .args = {1, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 8, .args = {7, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_MUL, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
@@ -1643,7 +2223,7 @@ static const emu_program dequantize_mxfp4_aiter_triton_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_kvfp4_sglang_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxfp4_auto_round_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -1675,7 +2255,7 @@ static const emu_step quantize_mxfp4_auto_round_steps[] = {
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
     {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
@@ -1722,7 +2302,7 @@ static const emu_step quantize_mxfp4_deep_gemm_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_MAX, .out = 3, .args = {1, 2, -1, -1}, .random = -1}, /* floor_amax */
     {.operation = EMU_OP_DIV, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
@@ -1764,7 +2344,7 @@ static const emu_step quantize_mxfp4_f46_static_4_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 7, 8, 6}, .random = -1, .variant = EMU_TEST_LE}, /* kept */
     {.operation = EMU_OP_SELECT, .out = 10, .args = {9, 8, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
 };
 static const emu_level quantize_mxfp4_f46_static_4_levels[] = {
     {.reg = 4, .rows = 1, .columns = 32, .format = &format_e8m0},
@@ -1827,7 +2407,7 @@ static const emu_step quantize_mxfp4_flashinfer_trace_steps[] = {
     {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_rd}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_ABS, .out = 12, .args = {11, -1, -1, -1}, .random = -1}, /* magnitude */
@@ -1957,7 +2537,7 @@ static const emu_step quantize_mxfp4_inc_even_steps[] = {
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
     {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
@@ -2000,7 +2580,7 @@ static const emu_step quantize_mxfp4_inc_floor_steps[] = {
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* signed */
     {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rz, .policy = &cast_policy_1}, /* codes */
 };
@@ -2021,7 +2601,7 @@ static const emu_step quantize_mxfp4_inc_nearest_steps[] = {
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_ABS, .out = 11, .args = {10, -1, -1, -1}, .random = -1}, /* magnitude */
     {.operation = EMU_OP_MUL, .out = 12, .args = {11, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* twice */
@@ -2138,7 +2718,7 @@ static const emu_step quantize_mxfp4_quark_floor_steps[] = {
     {.operation = EMU_OP_SUB, .out = 5, .args = {3, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* exponent */
     {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* power_of_amax */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DIV, .out = 10, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
     {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
@@ -2172,17 +2752,17 @@ static const emu_register quantize_mxfp4_te_pow2_registers[] = {
     {.rows = 1, .columns = 1}, /* plus_zero */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_5 = {.overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE}, {.rule = EMU_BY_CODE}}};
+static const emu_policy cast_policy_7 = {.overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE}, {.rule = EMU_BY_CODE}}};
 static const emu_step quantize_mxfp4_te_pow2_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 10, .args = {8, 9, 2, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
 };
 static const char *const quantize_mxfp4_te_pow2_names[] = {
     "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, "multiplier", "scaled", NULL, "clamped", NULL, "plus_zero", "codes",
@@ -2198,7 +2778,7 @@ static const emu_program dequantize_mxfp4_te_pow2_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_DROP, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_kvfp4_sglang_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_kvfp4_sglang_exact_names,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxfp4_torchao_ceil_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2232,7 +2812,7 @@ static const emu_program dequantize_mxfp4_torchao_ceil_torchao = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_mxe1m2_floor_exact_registers,
     .steps = dequantize_kvfp4_sglang_exact_steps, .levels = dequantize_mxe1m2_floor_exact_levels,
-    .names = dequantize_kvfp4_sglang_exact_names,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_step quantize_mxfp4_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2281,7 +2861,7 @@ static const emu_register quantize_mxfp4_torchao_rceil_registers[] = {
 static const emu_step quantize_mxfp4_torchao_rceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
@@ -2378,7 +2958,7 @@ static const emu_program dequantize_mxfp6_e2m3_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e2m3_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2427,7 +3007,7 @@ static const emu_register quantize_mxfp6_e2m3_torchao_rceil_registers[] = {
 static const emu_step quantize_mxfp6_e2m3_torchao_rceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
@@ -2469,7 +3049,7 @@ static const emu_program dequantize_mxfp6_e3m2_torchao_ceil_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp6_e3m2_torchao_ceil_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_step quantize_mxfp6_e3m2_torchao_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2518,7 +3098,7 @@ static const emu_register quantize_mxfp6_e3m2_torchao_rceil_registers[] = {
 static const emu_step quantize_mxfp6_e3m2_torchao_rceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
@@ -2549,12 +3129,12 @@ static const emu_register quantize_mxfp8_e4m3_comfy_registers[] = {
 static const emu_step quantize_mxfp8_e4m3_comfy_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
     {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 10, .args = {1, 7, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 static const char *const quantize_mxfp8_e4m3_comfy_names[] = {
     "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled_raw", "scaled", "codes",
@@ -2576,7 +3156,7 @@ static const emu_program dequantize_mxfp8_e4m3_comfy_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e4m3_comfy_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxfp8_e4m3_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2594,11 +3174,11 @@ static const emu_register quantize_mxfp8_e4m3_jax_registers[] = {
 static const emu_step quantize_mxfp8_e4m3_jax_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
     {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
 };
 static const char *const quantize_mxfp8_e4m3_jax_names[] = {
     "x", "block_amax", NULL, "unit", "scale", "scale_value", NULL, NULL, "used", "scaled", "codes",
@@ -2627,12 +3207,12 @@ static const emu_register quantize_mxfp8_e4m3_te_registers[] = {
 static const emu_step quantize_mxfp8_e4m3_te_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_te, quantize */
 static const emu_program quantize_mxfp8_e4m3_te = {
@@ -2647,7 +3227,7 @@ static const emu_step quantize_mxfp8_e4m3_torchao_ceil_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_torchao_ceil, quantize */
 static const emu_program quantize_mxfp8_e4m3_torchao_ceil = {
@@ -2662,7 +3242,7 @@ static const emu_step quantize_mxfp8_e4m3_torchao_even_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_torchao_even, quantize */
 static const emu_program quantize_mxfp8_e4m3_torchao_even = {
@@ -2677,7 +3257,7 @@ static const emu_step quantize_mxfp8_e4m3_torchao_floor_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_torchao_floor, quantize */
 static const emu_program quantize_mxfp8_e4m3_torchao_floor = {
@@ -2703,12 +3283,12 @@ static const emu_register quantize_mxfp8_e4m3_torchao_rceil_registers[] = {
 static const emu_step quantize_mxfp8_e4m3_torchao_rceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_torchao_rceil, quantize */
 static const emu_program quantize_mxfp8_e4m3_torchao_rceil = {
@@ -2742,7 +3322,7 @@ static const emu_step quantize_mxfp8_e4m3_triton_down_steps[] = {
     {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_triton_down, quantize */
 static const emu_program quantize_mxfp8_e4m3_triton_down = {
@@ -2760,7 +3340,7 @@ static const emu_step quantize_mxfp8_e4m3_triton_up_steps[] = {
     {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 /* mxfp8_e4m3_triton_up, quantize */
 static const emu_program quantize_mxfp8_e4m3_triton_up = {
@@ -2791,10 +3371,10 @@ static const emu_step quantize_mxfp8_e4m3_vllm_steps[] = {
     {.operation = EMU_OP_LOG2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
     {.operation = EMU_OP_POW2, .out = 8, .args = {7, -1, -1, -1}, .random = -1}, /* power */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* codes */
 };
 static const char *const quantize_mxfp8_e4m3_vllm_names[] = {
     "x", "block_amax", NULL, "floor_amax", NULL, "unit", "logarithm", "whole", "power", "scale", "scale_value", "scaled", "codes",
@@ -2819,17 +3399,17 @@ static const emu_register quantize_mxfp8_e5m2_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* scaled */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_6 = {
+static const emu_policy cast_policy_8 = {
     .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0xfe}, {.rule = EMU_BY_CODE, .code = 0xfe}},
 };
 static const emu_step quantize_mxfp8_e5m2_jax_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_SELECT, .out = 8, .args = {5, 6, 7, 5}, .random = -1, .variant = EMU_TEST_LE}, /* used */
     {.operation = EMU_OP_DIV, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
 };
 /* mxfp8_e5m2_jax, quantize */
 static const emu_program quantize_mxfp8_e5m2_jax = {
@@ -2848,7 +3428,7 @@ static const emu_program dequantize_mxfp8_e5m2_jax_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_mxe1m2_floor_exact_registers, .steps = dequantize_mxfp8_e5m2_jax_exact_steps,
-    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_mxe1m2_floor_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_mxfp8_e5m2_te_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2864,18 +3444,18 @@ static const emu_register quantize_mxfp8_e5m2_te_registers[] = {
     {.rows = 1, .columns = 1}, /* scaled */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_7 = {
+static const emu_policy cast_policy_9 = {
     .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7e}, {.rule = EMU_BY_CODE, .code = 0x7e}},
 };
 static const emu_step quantize_mxfp8_e5m2_te_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_te, quantize */
 static const emu_program quantize_mxfp8_e5m2_te = {
@@ -2890,7 +3470,7 @@ static const emu_step quantize_mxfp8_e5m2_torchao_ceil_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_torchao_ceil, quantize */
 static const emu_program quantize_mxfp8_e5m2_torchao_ceil = {
@@ -2905,7 +3485,7 @@ static const emu_step quantize_mxfp8_e5m2_torchao_even_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_torchao_even, quantize */
 static const emu_program quantize_mxfp8_e5m2_torchao_even = {
@@ -2920,7 +3500,7 @@ static const emu_step quantize_mxfp8_e5m2_torchao_floor_steps[] = {
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* divisor */
     {.operation = EMU_OP_DIV, .out = 6, .args = {0, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_torchao_floor, quantize */
 static const emu_program quantize_mxfp8_e5m2_torchao_floor = {
@@ -2946,12 +3526,12 @@ static const emu_register quantize_mxfp8_e5m2_torchao_rceil_registers[] = {
 static const emu_step quantize_mxfp8_e5m2_torchao_rceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
-    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_3}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 4, .args = {3, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_ru, .policy = &cast_policy_4}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 7, .args = {6, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {5, 8, 6, 7}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 10, .args = {0, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_torchao_rceil, quantize */
 static const emu_program quantize_mxfp8_e5m2_torchao_rceil = {
@@ -2985,7 +3565,7 @@ static const emu_step quantize_mxfp8_e5m2_triton_down_steps[] = {
     {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_triton_down, quantize */
 static const emu_program quantize_mxfp8_e5m2_triton_down = {
@@ -3003,7 +3583,7 @@ static const emu_step quantize_mxfp8_e5m2_triton_up_steps[] = {
     {.operation = EMU_OP_DIV, .out = 9, .args = {8, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
     {.operation = EMU_OP_SELECT, .out = 11, .args = {7, 10, 4, 9}, .random = -1, .variant = EMU_TEST_LE}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e5m2, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_e5m2_triton_up, quantize */
 static const emu_program quantize_mxfp8_e5m2_triton_up = {
@@ -3038,7 +3618,7 @@ static const emu_step quantize_mxfp8_mlx_cpu_steps[] = {
     {.operation = EMU_OP_WRAP, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
     {.operation = EMU_OP_POW2, .out = 11, .args = {7, -1, -1, -1}, .random = -1}, /* power */
     {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 static const char *const quantize_mxfp8_mlx_cpu_names[] = {
     "x", "block_amax", NULL, "unit", "logarithm", "whole", NULL, "exponent", NULL, "byte", "scale", "power", "scaled", "codes",
@@ -3201,7 +3781,7 @@ static const emu_step quantize_nve0m3_steps[] = {
     {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
     {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -3210,7 +3790,7 @@ static const emu_step quantize_nve0m3_steps[] = {
     {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e0m3, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e0m3, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
 };
 static const emu_level quantize_nve0m3_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
@@ -3286,7 +3866,7 @@ static const emu_step quantize_nvfp4_auto_round_steps[] = {
     {.operation = EMU_OP_MUL, .out = 8, .args = {2, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
     {.operation = EMU_OP_MUL, .out = 9, .args = {6, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_CLAMP, .out = 12, .args = {9, 10, 11, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 15, .args = {3, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 16, .args = {14, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -3361,7 +3941,7 @@ static const emu_step quantize_nvfp4_comfy_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {1, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
     {.operation = EMU_OP_DIV, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 9, .args = {7, 8, -1, -1}, .random = -1}, /* scale_capped */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 12, .args = {6, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* total */
     {.operation = EMU_OP_DIV, .out = 13, .args = {0, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
@@ -3437,10 +4017,10 @@ static const emu_step quantize_nvfp4_compressed_tensors_steps[] = {
     {.operation = EMU_OP_DIV, .out = 12, .args = {2, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_MUL, .out = 13, .args = {10, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_CLAMP, .out = 16, .args = {13, 14, 15, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_or_zero */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_or_zero */
     {.operation = EMU_OP_DECODE, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_or_zero_value */
     {.operation = EMU_OP_SELECT, .out = 20, .args = {18, 19, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
-    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 22, .args = {20, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_DIV, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 11, -1}, .random = -1}, /* clamped */
@@ -3509,7 +4089,7 @@ static const emu_step quantize_nvfp4_deep_gemm_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_MUL, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
     {.operation = EMU_OP_MAX, .out = 5, .args = {3, 4, -1, -1}, .random = -1}, /* floored */
-    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* rounded */
@@ -3543,7 +4123,7 @@ static const emu_program dequantize_nvfp4_deep_gemm_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = -1, .tensor_amax = -1,
     .random = -1, .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1,
     .registers = dequantize_kvfp4_sglang_exact_registers, .steps = dequantize_nvfp4_deep_gemm_exact_steps,
-    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_kvfp4_sglang_exact_names,
+    .levels = dequantize_nvfp4_deep_gemm_exact_levels, .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_nvfp4_f46_abs_max_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3599,28 +4179,28 @@ static const emu_step quantize_nvfp4_f46_abs_max_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
     {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
-    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
     {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
     {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
     {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_6 */
     {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
     {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
     {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
     {.operation = EMU_OP_DIV, .out = 25, .args = {24, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* decoded_6 */
     {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_AMAX, .out = 27, .args = {26, -1, -1, -1}, .random = -1}, /* error_6 */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 30, .args = {13, 29, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 31, .args = {12, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
     {.operation = EMU_OP_MUL, .out = 32, .args = {0, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
     {.operation = EMU_OP_SELECT, .out = 33, .args = {29, 8, 32, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
     {.operation = EMU_OP_SELECT, .out = 34, .args = {33, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_4 */
     {.operation = EMU_OP_ROUND, .out = 36, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
     {.operation = EMU_OP_MUL, .out = 37, .args = {36, 29, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
     {.operation = EMU_OP_MUL, .out = 38, .args = {37, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
@@ -3729,14 +4309,14 @@ static const emu_step quantize_nvfp4_f46_mae_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
     {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
-    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
     {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
     {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
     {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_6 */
     {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
     {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
     {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
@@ -3744,14 +4324,14 @@ static const emu_step quantize_nvfp4_f46_mae_steps[] = {
     {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_ABS, .out = 27, .args = {26, -1, -1, -1}, .random = -1}, /* distance_6 */
     {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_6 */
-    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 32, .args = {12, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
     {.operation = EMU_OP_MUL, .out = 33, .args = {0, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
     {.operation = EMU_OP_SELECT, .out = 34, .args = {30, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
     {.operation = EMU_OP_SELECT, .out = 35, .args = {34, 8, 34, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_4 */
     {.operation = EMU_OP_ROUND, .out = 37, .args = {35, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
     {.operation = EMU_OP_MUL, .out = 38, .args = {37, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
     {.operation = EMU_OP_MUL, .out = 39, .args = {38, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
@@ -3788,14 +4368,14 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_raw_6 */
     {.operation = EMU_OP_MUL, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
-    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 14, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 16, .args = {13, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 17, .args = {12, 16, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_6 */
     {.operation = EMU_OP_MUL, .out = 18, .args = {0, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_6 */
     {.operation = EMU_OP_SELECT, .out = 19, .args = {15, 8, 18, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_6 */
     {.operation = EMU_OP_SELECT, .out = 20, .args = {19, 8, 19, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 21, .args = {20, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_6 */
     {.operation = EMU_OP_ROUND, .out = 22, .args = {20, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_6 */
     {.operation = EMU_OP_MUL, .out = 23, .args = {22, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
     {.operation = EMU_OP_MUL, .out = 24, .args = {23, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
@@ -3803,14 +4383,14 @@ static const emu_step quantize_nvfp4_f46_mse_steps[] = {
     {.operation = EMU_OP_SUB, .out = 26, .args = {25, 0, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_MUL, .out = 27, .args = {26, 26, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
     {.operation = EMU_OP_SUM, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .variant = EMU_SUM_HALVES, .rounding = &rounding_rne}, /* error_6 */
-    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {13, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 32, .args = {12, 31, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier_4 */
     {.operation = EMU_OP_MUL, .out = 33, .args = {0, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw_4 */
     {.operation = EMU_OP_SELECT, .out = 34, .args = {30, 8, 33, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled_4 */
     {.operation = EMU_OP_SELECT, .out = 35, .args = {34, 8, 34, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes_4 */
     {.operation = EMU_OP_ROUND, .out = 37, .args = {35, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_e2m1, .rounding = &rounding_rne}, /* rounded_4 */
     {.operation = EMU_OP_MUL, .out = 38, .args = {37, 30, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
     {.operation = EMU_OP_MUL, .out = 39, .args = {38, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
@@ -3863,7 +4443,7 @@ static const emu_step quantize_nvfp4_f46_static_4_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {1, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_wanted */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -3871,7 +4451,7 @@ static const emu_step quantize_nvfp4_f46_static_4_steps[] = {
     {.operation = EMU_OP_MUL, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 17, .args = {11, 8, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scaled */
     {.operation = EMU_OP_SELECT, .out = 18, .args = {17, 8, 17, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_6}, /* codes */
 };
 static const char *const quantize_nvfp4_f46_static_4_names[] = {
     "x", "tensor_amax", "block_amax", NULL, "unit", NULL, "tensor_multiplier", "scale_raw", NULL, "scale_wanted", "scale", "scale_value",
@@ -3972,7 +4552,7 @@ static const emu_register quantize_nvfp4_flashinfer_strict_registers[] = {
     {.rows = 1, .columns = 1}, /* scaled */
     {.rows = 1, .columns = 1}, /* codes */
 };
-static const emu_policy cast_policy_8 = {
+static const emu_policy cast_policy_10 = {
     .overflow = EMU_SATURATE, .nan = {{.rule = EMU_BY_CODE, .code = 0x7}, {.rule = EMU_BY_CODE, .code = 0x7}},
 };
 static const emu_step quantize_nvfp4_flashinfer_strict_steps[] = {
@@ -3981,7 +4561,7 @@ static const emu_step quantize_nvfp4_flashinfer_strict_steps[] = {
     {.operation = EMU_OP_MIN, .out = 6, .args = {4, 5, -1, -1}, .random = -1}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 8, .args = {6, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
     {.operation = EMU_OP_MUL, .out = 9, .args = {2, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 14, .args = {11, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -3989,7 +4569,7 @@ static const emu_step quantize_nvfp4_flashinfer_strict_steps[] = {
     {.operation = EMU_OP_MIN, .out = 16, .args = {15, 5, -1, -1}, .random = -1}, /* multiplier_raw */
     {.operation = EMU_OP_SELECT, .out = 18, .args = {2, 17, 16, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 19, .args = {0, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_10}, /* codes */
 };
 static const char *const quantize_nvfp4_flashinfer_strict_names[] = {
     "x", "tensor_amax", "block_amax", NULL, "ratio", NULL, "tensor_multiplier", NULL, "sixth", "scale_raw", "scale", "scale_value", NULL,
@@ -4029,7 +4609,7 @@ static const emu_step quantize_nvfp4_flashinfer_trace_steps[] = {
     {.operation = EMU_OP_DIV, .out = 4, .args = {2, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
-    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_SELECT, .out = 11, .args = {9, 10, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* used */
     {.operation = EMU_OP_MUL, .out = 12, .args = {0, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* raised */
@@ -4093,13 +4673,13 @@ static const emu_step quantize_nvfp4_ggml_steps[] = {
     {.operation = EMU_OP_ADD, .out = 11, .args = {9, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* low_half */
     {.operation = EMU_OP_MIN, .out = 13, .args = {11, 12, -1, -1}, .random = -1}, /* low_capped */
     {.operation = EMU_OP_MUL, .out = 15, .args = {13, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* low */
-    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rz, .policy = &cast_policy_2}, /* low_code */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rz, .policy = &cast_policy_3}, /* low_code */
     {.operation = EMU_OP_DECODE, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* low_value */
-    {.operation = EMU_OP_CAST, .out = 18, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rna, .policy = &cast_policy_2}, /* high_code */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rna, .policy = &cast_policy_3}, /* high_code */
     {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* high_value */
     {.operation = EMU_OP_SELECT, .out = 21, .args = {19, 20, 6, 19}, .random = -1, .variant = EMU_TEST_GE}, /* high */
     {.operation = EMU_OP_SELECT, .out = 23, .args = {7, 22, 17, 21}, .random = -1, .variant = EMU_TEST_LT}, /* both */
-    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_NEAREST, .out = 25, .args = {0, 23, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
 };
 static const emu_level quantize_nvfp4_ggml_levels[] = {
@@ -4120,7 +4700,7 @@ static const emu_program dequantize_nvfp4_ggml_exact = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 16, .tail = EMU_TAIL_ERROR, .x = -1, .tensor_amax = -1, .random = -1,
     .codes = 0, .values = 4, .register_count = 5, .step_count = 3, .level_count = 1, .registers = dequantize_kvfp4_sglang_exact_registers,
     .steps = dequantize_nvfp4_deep_gemm_exact_steps, .levels = dequantize_nvfp4_deep_gemm_exact_levels,
-    .names = dequantize_kvfp4_sglang_exact_names,
+    .names = dequantize_e4m3_row_bf16_compressed_tensors_bf16_names,
 };
 static const emu_register quantize_nvfp4_jax_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -4147,7 +4727,7 @@ static const emu_step quantize_nvfp4_jax_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 5, .args = {4, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 7, .args = {5, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* capped */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 13, .args = {4, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_raw */
     {.operation = EMU_OP_SELECT, .out = 15, .args = {13, 14, 13, -1}, .random = -1}, /* scaled */
@@ -4185,7 +4765,7 @@ static const emu_step quantize_nvfp4_mlx_cpu_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_SELECT, .out = 5, .args = {3, 4, 3, -1}, .random = -1}, /* unit_number */
-    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 8, .args = {0, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_NEAREST, .out = 10, .args = {8, 9, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
@@ -4223,7 +4803,7 @@ static const emu_step quantize_nvfp4_mlx_cpu_global_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {5, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* encode */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit_raised */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {7, 8, 7, -1}, .random = -1}, /* unit_number */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* divided */
     {.operation = EMU_OP_MUL, .out = 13, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
@@ -4296,7 +4876,7 @@ static const emu_step quantize_nvfp4_modelopt_steps[] = {
     {.operation = EMU_OP_DIV, .out = 7, .args = {2, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_SELECT, .out = 9, .args = {7, 8, 7, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_nonzero */
     {.operation = EMU_OP_MAX, .out = 11, .args = {9, 10, -1, -1}, .random = -1}, /* scale_floored */
-    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 14, .args = {13, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_DIV, .out = 15, .args = {0, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
@@ -4377,10 +4957,10 @@ static const emu_step quantize_nvfp4_quartet2_rtn_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {4, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
     {.operation = EMU_OP_DIV, .out = 7, .args = {2, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_DIV, .out = 8, .args = {7, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_first */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_first */
     {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* first_value */
     {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* scale_value */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_MUL, .out = 14, .args = {12, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* total */
     {.operation = EMU_OP_DIV, .out = 15, .args = {0, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_ABS, .out = 16, .args = {15, -1, -1, -1}, .random = -1}, /* magnitude */
@@ -4441,7 +5021,7 @@ static const emu_step quantize_nvfp4_te_2d_ref_steps[] = {
     {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
     {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -4450,7 +5030,7 @@ static const emu_step quantize_nvfp4_te_2d_ref_steps[] = {
     {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
 };
 static const char *const quantize_nvfp4_te_2d_ref_names[] = {
     "x", "tensor_amax", "tile_amax", NULL, "ratio", NULL, "ratio_finite", NULL, "tensor_multiplier", NULL, "amax_multiplier", "scale_raw",
@@ -4554,7 +5134,7 @@ static const emu_step quantize_nvfp4_te_4over6_mae_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 12, .args = {11, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_6 */
     {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_CLAMP, .out = 17, .args = {12, 15, 16, -1}, .random = -1}, /* scale_clamped_6 */
-    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 20, .args = {19, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
@@ -4562,7 +5142,7 @@ static const emu_step quantize_nvfp4_te_4over6_mae_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 10, -1}, .random = -1}, /* clamped_6 */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_6 */
     {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
     {.operation = EMU_OP_MUL, .out = 30, .args = {29, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {30, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
@@ -4571,7 +5151,7 @@ static const emu_step quantize_nvfp4_te_4over6_mae_256_steps[] = {
     {.operation = EMU_OP_ABS, .out = 34, .args = {33, -1, -1, -1}, .random = -1}, /* distance_6 */
     {.operation = EMU_OP_SUM, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
     {.operation = EMU_OP_CLAMP, .out = 36, .args = {14, 15, 16, -1}, .random = -1}, /* scale_clamped_4 */
-    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 38, .args = {37, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 39, .args = {38, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 40, .args = {7, 39, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
@@ -4579,7 +5159,7 @@ static const emu_step quantize_nvfp4_te_4over6_mae_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 42, .args = {0, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
     {.operation = EMU_OP_CLAMP, .out = 43, .args = {42, 24, 10, -1}, .random = -1}, /* clamped_4 */
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 26, 43, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_4 */
     {.operation = EMU_OP_DECODE, .out = 46, .args = {45, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
     {.operation = EMU_OP_MUL, .out = 47, .args = {46, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
     {.operation = EMU_OP_MUL, .out = 48, .args = {47, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
@@ -4707,7 +5287,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 12, .args = {11, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_6 */
     {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_CLAMP, .out = 17, .args = {12, 15, 16, -1}, .random = -1}, /* scale_clamped_6 */
-    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 18, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 20, .args = {19, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
@@ -4715,7 +5295,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {23, 24, 10, -1}, .random = -1}, /* clamped_6 */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_6 */
     {.operation = EMU_OP_DECODE, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
     {.operation = EMU_OP_MUL, .out = 30, .args = {29, 19, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_6 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {30, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_6 */
@@ -4724,7 +5304,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 34, .args = {33, 33, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
     {.operation = EMU_OP_SUM, .out = 35, .args = {34, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
     {.operation = EMU_OP_CLAMP, .out = 36, .args = {14, 15, 16, -1}, .random = -1}, /* scale_clamped_4 */
-    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 38, .args = {37, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 39, .args = {38, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 40, .args = {7, 39, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
@@ -4732,7 +5312,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_steps[] = {
     {.operation = EMU_OP_MUL, .out = 42, .args = {0, 41, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
     {.operation = EMU_OP_CLAMP, .out = 43, .args = {42, 24, 10, -1}, .random = -1}, /* clamped_4 */
     {.operation = EMU_OP_SELECT, .out = 44, .args = {43, 26, 43, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_4 */
     {.operation = EMU_OP_DECODE, .out = 46, .args = {45, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
     {.operation = EMU_OP_MUL, .out = 47, .args = {46, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* product_4 */
     {.operation = EMU_OP_MUL, .out = 48, .args = {47, 1, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* numerator_4 */
@@ -4823,7 +5403,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_fast_steps[] = {
     {.operation = EMU_OP_MUL, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw_4 */
     {.operation = EMU_OP_MUL, .out = 15, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* target */
     {.operation = EMU_OP_CLAMP, .out = 18, .args = {12, 16, 17, -1}, .random = -1}, /* scale_clamped_6 */
-    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_6 */
+    {.operation = EMU_OP_CAST, .out = 19, .args = {18, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_6 */
     {.operation = EMU_OP_DECODE, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_6 */
     {.operation = EMU_OP_MUL, .out = 21, .args = {20, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_6 */
     {.operation = EMU_OP_DIV, .out = 22, .args = {7, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_6 */
@@ -4831,14 +5411,14 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_fast_steps[] = {
     {.operation = EMU_OP_MUL, .out = 24, .args = {0, 23, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_6 */
     {.operation = EMU_OP_CLAMP, .out = 26, .args = {24, 25, 10, -1}, .random = -1}, /* clamped_6 */
     {.operation = EMU_OP_SELECT, .out = 28, .args = {26, 27, 26, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_6 */
-    {.operation = EMU_OP_CAST, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_6 */
+    {.operation = EMU_OP_CAST, .out = 29, .args = {28, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_6 */
     {.operation = EMU_OP_DECODE, .out = 30, .args = {29, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_6 */
     {.operation = EMU_OP_MUL, .out = 31, .args = {30, 20, -1, -1}, .random = -1, .format = &format_fp16, .rounding = &rounding_rne}, /* decoded_6 */
     {.operation = EMU_OP_SUB, .out = 32, .args = {31, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_6 */
     {.operation = EMU_OP_MUL, .out = 33, .args = {32, 32, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* square_6 */
     {.operation = EMU_OP_SUM, .out = 34, .args = {33, -1, -1, -1}, .random = -1, .variant = EMU_SUM_SEQUENTIAL, .rounding = &rounding_rne}, /* error_6 */
     {.operation = EMU_OP_CLAMP, .out = 35, .args = {14, 16, 17, -1}, .random = -1}, /* scale_clamped_4 */
-    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale_4 */
+    {.operation = EMU_OP_CAST, .out = 36, .args = {35, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale_4 */
     {.operation = EMU_OP_DECODE, .out = 37, .args = {36, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value_4 */
     {.operation = EMU_OP_MUL, .out = 38, .args = {37, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor_4 */
     {.operation = EMU_OP_DIV, .out = 39, .args = {7, 38, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal_4 */
@@ -4846,7 +5426,7 @@ static const emu_step quantize_nvfp4_te_4over6_mse_256_fast_steps[] = {
     {.operation = EMU_OP_MUL, .out = 41, .args = {0, 40, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled_4 */
     {.operation = EMU_OP_CLAMP, .out = 42, .args = {41, 25, 10, -1}, .random = -1}, /* clamped_4 */
     {.operation = EMU_OP_SELECT, .out = 43, .args = {42, 27, 42, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero_4 */
-    {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes_4 */
+    {.operation = EMU_OP_CAST, .out = 44, .args = {43, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes_4 */
     {.operation = EMU_OP_DECODE, .out = 45, .args = {44, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* code_value_4 */
     {.operation = EMU_OP_MUL, .out = 46, .args = {45, 37, -1, -1}, .random = -1, .format = &format_fp16, .rounding = &rounding_rne}, /* decoded_4 */
     {.operation = EMU_OP_SUB, .out = 47, .args = {46, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* difference_4 */
@@ -4917,14 +5497,14 @@ static const emu_step quantize_nvfp4_te_cuda_steps[] = {
     {.operation = EMU_OP_MUL, .out = 12, .args = {2, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 13, .args = {12, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* scale_finite */
     {.operation = EMU_OP_CLAMP, .out = 16, .args = {13, 14, 15, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 18, .args = {7, 9, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_DECODE, .out = 19, .args = {17, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 20, .args = {19, 18, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
     {.operation = EMU_OP_DIV, .out = 21, .args = {7, 20, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* reciprocal */
     {.operation = EMU_OP_MIN, .out = 22, .args = {21, 5, -1, -1}, .random = -1, .variant = EMU_NAN_DROP}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 23, .args = {0, 22, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_8}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 24, .args = {23, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_10}, /* codes */
 };
 static const emu_level quantize_nvfp4_te_cuda_levels[] = {
     {.reg = 1, .rows = 0, .columns = 0, .format = &format_fp32},
@@ -5025,7 +5605,7 @@ static const emu_step quantize_nvfp4_te_row_scaled_steps[] = {
     {.operation = EMU_OP_MUL, .out = 11, .args = {1, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
     {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -5034,7 +5614,7 @@ static const emu_step quantize_nvfp4_te_row_scaled_steps[] = {
     {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
 };
 static const emu_level quantize_nvfp4_te_row_scaled_levels[] = {
     {.reg = 2, .rows = 1, .columns = 0, .format = &format_fp32},
@@ -5105,7 +5685,7 @@ static const emu_step quantize_nvfp4_torchao_steps[] = {
     {.operation = EMU_OP_DIV, .out = 6, .args = {1, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_scale */
     {.operation = EMU_OP_DIV, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 14, .args = {13, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_multiplier */
     {.operation = EMU_OP_DIV, .out = 15, .args = {14, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
@@ -5162,7 +5742,7 @@ static const emu_step quantize_nvfp4_torchao_1level_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_CLAMP, .out = 6, .args = {3, 4, 5, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 8, .args = {7, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 10, .args = {9, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* multiplier */
     {.operation = EMU_OP_MUL, .out = 11, .args = {0, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
@@ -5214,7 +5794,7 @@ static const emu_step quantize_nvfp4_vllm_emulation_steps[] = {
     {.operation = EMU_OP_MUL, .out = 6, .args = {2, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* sixth */
     {.operation = EMU_OP_MUL, .out = 7, .args = {4, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_CLAMP, .out = 10, .args = {7, 8, 9, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 11, .args = {10, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DECODE, .out = 12, .args = {11, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_DIV, .out = 14, .args = {13, 4, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_MUL, .out = 15, .args = {12, 14, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -5279,7 +5859,7 @@ static const emu_step quantize_nvufp4_steps[] = {
     {.operation = EMU_OP_MUL, .out = 11, .args = {2, 10, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scale_raw */
     {.operation = EMU_OP_MIN, .out = 12, .args = {11, 5, -1, -1}, .random = -1}, /* scale_finite */
     {.operation = EMU_OP_CLAMP, .out = 15, .args = {12, 13, 14, -1}, .random = -1}, /* scale_clamped */
-    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_2}, /* scale */
+    {.operation = EMU_OP_CAST, .out = 16, .args = {15, -1, -1, -1}, .random = -1, .format = &format_ue4m3, .rounding = &rounding_rne, .policy = &cast_policy_3}, /* scale */
     {.operation = EMU_OP_DIV, .out = 17, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* tensor_factor */
     {.operation = EMU_OP_DECODE, .out = 18, .args = {16, -1, -1, -1}, .random = -1, .format = &format_ue4m3}, /* scale_value */
     {.operation = EMU_OP_MUL, .out = 19, .args = {18, 17, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* factor */
@@ -5288,7 +5868,7 @@ static const emu_step quantize_nvufp4_steps[] = {
     {.operation = EMU_OP_MUL, .out = 22, .args = {0, 21, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
     {.operation = EMU_OP_CLAMP, .out = 25, .args = {22, 23, 24, -1}, .random = -1}, /* clamped */
     {.operation = EMU_OP_SELECT, .out = 27, .args = {25, 26, 25, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* plus_zero */
-    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_5}, /* codes */
+    {.operation = EMU_OP_CAST, .out = 28, .args = {27, -1, -1, -1}, .random = -1, .format = &format_e1m2, .rounding = &rounding_rne, .policy = &cast_policy_7}, /* codes */
 };
 /* nvufp4, quantize */
 static const emu_program quantize_nvufp4 = {
@@ -5990,6 +6570,19 @@ const emu_named_layout emu_layouts[] = {
 const emu_named_recipe emu_recipes[] = {
     {"e1m2_fp32scale", "e1m2_fp32scale", &recipe_e1m2_fp32scale},
     {"e2m1_fp32scale", "e2m1_fp32scale", &recipe_e2m1_fp32scale},
+    {"e4m3_row_bf16_compressed_tensors", "e4m3_row_bf16_compressed_tensors", &recipe_e4m3_row_bf16_compressed_tensors},
+    {"e4m3_row_compressed_tensors", "e4m3_row_compressed_tensors", &recipe_e4m3_row_compressed_tensors},
+    {"e4m3_row_torchao", "e4m3_row_torchao", &recipe_e4m3_row_torchao},
+    {"e4m3_row_torchao_bf16", "e4m3_row_torchao_bf16", &recipe_e4m3_row_torchao_bf16},
+    {"e4m3_tensor_bf16_compressed_tensors", "e4m3_tensor_bf16_compressed_tensors", &recipe_e4m3_tensor_bf16_compressed_tensors},
+    {"e4m3_tensor_compressed_tensors", "e4m3_tensor_compressed_tensors", &recipe_e4m3_tensor_compressed_tensors},
+    {"e4m3_tensor_modelopt", "e4m3_tensor_modelopt", &recipe_e4m3_tensor_modelopt},
+    {"e4m3_tensor_torchao", "e4m3_tensor_torchao", &recipe_e4m3_tensor_torchao},
+    {"e4m3_tensor_torchao_bf16", "e4m3_tensor_torchao_bf16", &recipe_e4m3_tensor_torchao_bf16},
+    {"e4m3_tile128_bf16_compressed_tensors", "e4m3_tile128_bf16_compressed_tensors", &recipe_e4m3_tile128_bf16_compressed_tensors},
+    {"e4m3_tile128_compressed_tensors", "e4m3_tile128_compressed_tensors", &recipe_e4m3_tile128_compressed_tensors},
+    {"e4m3_tile128_deepseek", "e4m3_tile128_deepseek", &recipe_e4m3_tile128_deepseek},
+    {"e4m3_tile128_transformers", "e4m3_tile128_transformers", &recipe_e4m3_tile128_transformers},
     {"f46_nvint4", "f46_nvint4", &recipe_f46_nvint4},
     {"hif4", "hif4", &recipe_hif4},
     {"if4_abs_max", "if4_abs_max", &recipe_if4_abs_max},
@@ -6087,6 +6680,32 @@ const emu_named_program emu_programs[] = {
     {"e1m2_fp32scale", "exact", &dequantize_e1m2_fp32scale_exact},
     {"e2m1_fp32scale", NULL, &quantize_e2m1_fp32scale},
     {"e2m1_fp32scale", "exact", &dequantize_e2m1_fp32scale_exact},
+    {"e4m3_row_bf16_compressed_tensors", NULL, &quantize_e4m3_row_bf16_compressed_tensors},
+    {"e4m3_row_bf16_compressed_tensors", "bf16", &dequantize_e4m3_row_bf16_compressed_tensors_bf16},
+    {"e4m3_row_compressed_tensors", NULL, &quantize_e4m3_row_compressed_tensors},
+    {"e4m3_row_compressed_tensors", "exact", &dequantize_e4m3_row_compressed_tensors_exact},
+    {"e4m3_row_torchao", NULL, &quantize_e4m3_row_torchao},
+    {"e4m3_row_torchao", "exact", &dequantize_e4m3_row_compressed_tensors_exact},
+    {"e4m3_row_torchao_bf16", NULL, &quantize_e4m3_row_torchao_bf16},
+    {"e4m3_row_torchao_bf16", "exact", &dequantize_e4m3_row_compressed_tensors_exact},
+    {"e4m3_tensor_bf16_compressed_tensors", NULL, &quantize_e4m3_tensor_bf16_compressed_tensors},
+    {"e4m3_tensor_bf16_compressed_tensors", "bf16", &dequantize_e4m3_tensor_bf16_compressed_tensors_bf16},
+    {"e4m3_tensor_compressed_tensors", NULL, &quantize_e4m3_tensor_compressed_tensors},
+    {"e4m3_tensor_compressed_tensors", "exact", &dequantize_e4m3_tensor_compressed_tensors_exact},
+    {"e4m3_tensor_modelopt", NULL, &quantize_e4m3_tensor_modelopt},
+    {"e4m3_tensor_modelopt", "exact", &dequantize_e4m3_tensor_compressed_tensors_exact},
+    {"e4m3_tensor_torchao", NULL, &quantize_e4m3_tensor_torchao},
+    {"e4m3_tensor_torchao", "exact", &dequantize_e4m3_tensor_compressed_tensors_exact},
+    {"e4m3_tensor_torchao_bf16", NULL, &quantize_e4m3_tensor_torchao_bf16},
+    {"e4m3_tensor_torchao_bf16", "exact", &dequantize_e4m3_tensor_compressed_tensors_exact},
+    {"e4m3_tile128_bf16_compressed_tensors", NULL, &quantize_e4m3_tile128_bf16_compressed_tensors},
+    {"e4m3_tile128_bf16_compressed_tensors", "bf16", &dequantize_e4m3_tile128_bf16_compressed_tensors_bf16},
+    {"e4m3_tile128_compressed_tensors", NULL, &quantize_e4m3_tile128_compressed_tensors},
+    {"e4m3_tile128_compressed_tensors", "exact", &dequantize_e4m3_tile128_compressed_tensors_exact},
+    {"e4m3_tile128_deepseek", NULL, &quantize_e4m3_tile128_deepseek},
+    {"e4m3_tile128_deepseek", "exact", &dequantize_e4m3_tile128_compressed_tensors_exact},
+    {"e4m3_tile128_transformers", NULL, &quantize_e4m3_tile128_transformers},
+    {"e4m3_tile128_transformers", "exact", &dequantize_e4m3_tile128_compressed_tensors_exact},
     {"f46_nvint4", NULL, &quantize_f46_nvint4},
     {"f46_nvint4", "f46", &dequantize_f46_nvint4_f46},
     {"hif4", NULL, &quantize_hif4},

@@ -143,6 +143,8 @@ def side_of(name: str) -> Side:
     block: Block = get("block", recipe.facts.block)
     if len(block.element_formats) > 1:
         raise SpecError(f"matmul: block {block.id} chooses the element format by a flag: there are no operands of this kind for it")
+    if not block.is_alone:
+        raise SpecError(f"matmul: block {block.id} has scales of a whole row, tensor or large tile: operands have one scale a block")
     scale: LevelFacts | None = None
     tensor = ""
     for level in block.facts.levels:

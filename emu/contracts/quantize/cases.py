@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from emu.base.errors import SpecError
 from emu.contracts.grid import code_at, grid_values
 from emu.contracts.quantize import decision
 from emu.contracts.quantize.blocks import Blocks
@@ -30,6 +31,7 @@ class Cases:
     """Collects the cases of one recipe and source."""
 
     def __init__(self, op: QuantizeContract, stem: str) -> None:
+        check_block(op)
         self.op, self.stem, self.blocks = op, stem, Blocks(op)
         self.fp32 = get("format", "fp32")
         self.found: list[Input] = []
@@ -59,6 +61,13 @@ class Cases:
     def amax_bits(self, lanes: list[int]) -> int:
         """Return the fp32 bits of the largest finite magnitude."""
         return code_at(max(decode_code(code, self.op.source).magnitude for code in lanes), self.fp32)
+
+
+def check_block(op: QuantizeContract) -> None:
+    """Refuse a recipe whose scales no row of a suite holds. Raises: SpecError."""
+    if not op.block.is_alone:
+        shared = f"tiles of {op.rows} x {op.columns}" if op.rows > 1 else "whole rows or a tensor"
+        raise SpecError(f"{op.name}: its scales are those of {shared}, no row of a suite holds them: compare with emu.quantize")
 
 
 def directed(op: QuantizeContract, stem: str) -> list[Input]:

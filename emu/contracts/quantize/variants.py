@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from emu.base.errors import SpecError
 from emu.contracts.quantize.axes import Fields, axes
 from emu.contracts.quantize.edit import Stage, apply, is_joint, stages, steps_of
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.models import Block, Recipe
 from emu.spec.models.recipe import RecipeFacts
 from emu.spec.programs.program import quantize_program
-from emu.spec.registry import get, names
+from emu.spec.registry import get
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Variant:
 
 def documented(among: Sequence[str] | None = None) -> list[Variant]:
     """Return the recipes of the registry, or those of some ids. Raises: SpecError (unknown id)."""
-    chosen = names("recipe") if among is None else [get("recipe", name).id for name in among]
+    chosen = recipes_of_blocks() if among is None else [get("recipe", name).id for name in among]
     return [Variant(get("recipe", name), name) for name in chosen]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ class Sub(Part):
     sub: Side = Field(description="consecutive elements of the block that share it")
 
 
+MOST: Final = 1024  # elements of a block that is a row of a suite
 Granularity = Literal["tensor", "row", "tile", "block"] | Sub
 
 
@@ -93,6 +94,11 @@ class Block(SpecObject):
     def scale_level(self) -> LevelFacts:
         """Innermost level that is no flag: the scales."""
         return [level for level in self.facts.levels if level.name != self.flag][-1]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one block says what its recipes do: several elements under their scales, not those of a whole row or a large tile."""
+        return 1 < self.facts.shape[0] * self.facts.shape[1] <= MOST
 
     @property
     def element_formats(self) -> tuple[str, ...]:

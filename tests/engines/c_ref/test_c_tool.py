@@ -21,7 +21,7 @@ from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input, make_row
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.c_ref.descriptor_file import descriptor_text
-from emu.spec.contract import parse
+from emu.spec.contract import parse, recipes_of_blocks
 from emu.spec.operations import OPERATIONS
 from emu.spec.registry import get, names
 from emu.vectors.files.writers import row_lines, trailer
@@ -310,10 +310,10 @@ def test_gen_equals_the_reference_model(emu_ref: Path, stem: str, choice: list[s
 
 def block_operations() -> list[Contract]:
     """Every recipe, profile and transform, from or to bf16."""
-    recipes = [QuantizeContract.of(parse(f"quantize/{name}"), "bf16") for name in names("recipe")]
+    recipes = [QuantizeContract.of(parse(f"quantize/{name}"), "bf16") for name in recipes_of_blocks()]
     profiles = [
         DequantizeContract.of(parse(f"dequantize/{name}/{profile}"), "bf16")
-        for name in names("recipe")
+        for name in recipes_of_blocks()
         for profile in get("recipe", name).facts.dequantize
     ]
     return [*recipes, *profiles, *(TransformContract.of(parse(f"transform/{name}"), "bf16") for name in names("transform"))]

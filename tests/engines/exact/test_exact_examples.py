@@ -38,13 +38,14 @@ EXAMPLES = [(name, number) for name in names("recipe") for number in range(len(g
 def example_rows(recipe: Any, codes: list[int]) -> list[list[int]]:
     """A worked example lists whole rows of its block, row-major."""
     width = get("block", recipe.facts.block).facts.shape[1]
+    width = width if width > 1 else len(codes)  # a row, or a tensor, as a single row
     return [codes[i : i + width] for i in range(0, len(codes), width)]
 
 
 def level_codes(recipe: Any, text: str, level: str) -> list[int]:
     """Codes of a level as a worked example writes them: whole hex digits per code, spaces ignored."""
     formats = {item.name: item.format for item in get("block", recipe.facts.block).facts.levels}
-    size = {"fp32": 8, "ue4m3": 2, "e8m0": 2, "e6m2": 2, "ue1m0": 1, "uint1": 1}[formats[level]]
+    size = {"fp32": 8, "bf16": 4, "ue4m3": 2, "e8m0": 2, "e6m2": 2, "ue1m0": 1, "uint1": 1}[formats[level]]
     text = text.replace(" ", "")
     return [int(text[i : i + size], 16) for i in range(0, len(text), size)]
 
@@ -154,7 +155,8 @@ def test_block_agrees_with_the_dequantize_program(name: str, index: int) -> None
     rows = example_rows(recipe, digits(row.codes, block))
     shaped = {level: [codes] if len(codes) * len(rows) <= len(codes) else [[code] for code in codes] for level, codes in levels.items()}
     for profile, steps in recipe.facts.dequantize.items():
-        steps_rounded = sum(step.op in ("mul", "div") for step in steps) + 1
+        units = {"bf16": 1 << 16}  # of binary32, in the last place of a step's result
+        steps_rounded = sum(units.get(step.to, 1) for step in steps if step.op in ("mul", "div")) + 1
         for r, line in enumerate(dequantize(recipe, rows, shaped, profile=profile)):
             for c, value in enumerate(line):
                 parts = {item.name: part_code(item, levels[item.name], r, c) for item in block.facts.levels}

@@ -133,6 +133,7 @@ def matrix_of(recipe: Recipe, special: bool = False) -> NDArray[np.uint32]:
     Kinds: one binade, ties of the scale, ties of the elements, zeros of both signs, subnormals, huge, one element, powers of two, wide.
     """
     rows, lanes = get("block", recipe.facts.block).facts.shape
+    lanes = lanes if lanes > 1 else 16  # a whole row, or a tensor
     draw = words(77, 16 * rows * lanes).reshape(16, rows * lanes)
     kinds = np.empty((16, rows * lanes), np.uint32)
     ties = scale_ties(recipe)
