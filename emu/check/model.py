@@ -28,7 +28,8 @@ class Target(Protocol):
     name: as reports call it.   op: operation of the contract grammar.
     source: id of the format of x or of the codes to convert; None where the contract says it.
     result: id of the format of values that it answers, likewise.
-    A target may have `calls`: "arrays" takes a second argument, how x lies in memory; "programs" takes long to ask.
+    A target may have `calls`: "arrays" takes a second argument, how x lies in memory; "programs" takes long to ask; and `declared`: was it
+    said what it answers.
     """
 
     name: str

@@ -80,7 +80,8 @@ class _Checker:
         self.takes_random = form.draws is None or "random" in wants
         self.stored = isinstance(target, FileTarget)  # its answers are there already: it cannot be asked again
         self.asked, self.shapes, self.reach = 0, shapes, Reach()
-        self.flags_compared = False
+        self.answered: tuple[str, ...] = ()
+        self.lacking = ""
         self.calls: Calls = "files" if self.stored else getattr(target, "calls", "pointers")
         self.left_out = LeftOut() if finite else None
 
@@ -96,8 +97,8 @@ class _Checker:
                     self.ask(suite, question)
                 if self.report.suites.get(suite) == 0:
                     self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
-            if FLAGS in self.form.answers and self.asked and not self.flags_compared:
-                self.report.notes.append(NO_FLAGS)
+            if self.asked:
+                self.missing()
             self.report.failures = self.findings.failures(self)
             if not self.takes_random:
                 self.report.notes.append(
@@ -115,13 +116,31 @@ class _Checker:
         self.report.seconds = perf_counter() - begin
         return self.report
 
+    def missing(self) -> None:
+        """Say which answers of the contract were never given; one beside codes, unless the target declares what it gives, makes no pass."""
+        if FLAGS in self.form.answers and FLAGS not in self.answered:
+            self.report.notes.append(NO_FLAGS)
+        names = [name for name in self.form.answers if name not in (*self.answered, FLAGS)]
+        if not names or "values" in self.answered:
+            return
+        text = f"not compared, as the target answers {' and '.join(self.answered)} alone: {', '.join(names)}"
+        self.report.notes.append(text)
+        if not getattr(self.target, "declared", True) and any(self.inner(name) for name in names):
+            self.lacking = f"{text}; where that is meant, declare the answers with gives"
+
+    def inner(self, name: str) -> bool:
+        """Tell whether an answer has a code for each block or element; a tensor scale is one for all."""
+        return name == "codes" or self.form.block is None or any(
+            level.name == name and level.granularity != "tensor" for level in self.form.block.facts.levels
+        )
+
     def verdict(self) -> Verdict:
         """Return the verdict of a target that answered all; a quantizer passes only where its decisions were reached."""
         if self.report.differing:
             return "differs"
         if not self.report.compared:
             return "nothing"
-        self.report.message = self.reach.lacks() if self.form.decides else ""
+        self.report.message = self.lacking or (self.reach.lacks() if self.form.decides else "")
         return "too_little" if self.report.message else "pass"
 
     def questions(self, suite: str, count: int | None, key: int) -> Iterator[Question]:
@@ -163,9 +182,11 @@ class _Checker:
             return
         if (self.asked == 0 or suite == "stratified") and not self.stored and self.takes_random:
             self.check_stable(question.operands, got)
-        if self.asked and self.flags_compared != (FLAGS in got):
-            raise TargetError("shape", f"{self.target.name} answered flags to some questions alone: answer them each time, or never")
-        self.asked, self.flags_compared = self.asked + 1, FLAGS in got
+        answered = self.form.answers_of(got)
+        if self.asked and self.answered != answered:
+            name = next(name for name in (*self.form.answers, "values") if (name in answered) != (name in self.answered))
+            raise TargetError("shape", f"{self.target.name} answered {name} to some questions alone: answer them each time, or never")
+        self.asked, self.answered = self.asked + 1, answered
         engine = JUDGES.get(suite, "auto")
         expected = self.expect(question.operands, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))

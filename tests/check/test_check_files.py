@@ -27,7 +27,7 @@ def elsewhere(path, out, recipe="nvfp4_te_ref", drop=None, change=None):
             found = emu.quantize(file.get_tensor(name), recipe, tensor_amax=amax)
             answers |= {f"{number}.packed": found.pack(), f"{number}.scale": np.ascontiguousarray(found.scales)}
     if drop is not None:
-        answers = {name: array for name, array in answers.items() if not name.startswith(drop)}
+        answers = {name: array for name, array in answers.items() if not name.startswith(drop) and not name.endswith(drop)}
     if change is not None:
         metadata = change(metadata)
     save_file(answers, out, metadata)
@@ -45,6 +45,11 @@ def inputs(tmp_path_factory):
 def test_emit_run_results_pass(inputs, tmp_path):
     report = check(results_target(elsewhere(inputs, tmp_path / "out.safetensors"), contract=CONTRACT), CONTRACT, **FEW)
     assert report.verdict == "pass" and report.compared > 1000
+
+
+def test_results_without_scales_are_no_pass(inputs, tmp_path):
+    found = check(results_target(elsewhere(inputs, tmp_path / "out.safetensors", drop=("scale",))), CONTRACT, **FEW)
+    assert found.verdict == "too_little" and "alone: tensor, scale" in found.message
 
 
 def test_wrong_results_differ_with_an_example_that_was_not_shrunk(inputs, tmp_path):

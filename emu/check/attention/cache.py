@@ -95,7 +95,7 @@ def _ask(
     before = {name: item.copy() for name, item in values.items()} | {"slots": slots.copy()}
     try:
         kernel(values["k"], values["v"], *(given[name] for name in NAMES), slots)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise TargetError("raises", f"{count} tokens: {type(error).__name__}: {error}") from error
     for name, item in ({**values, "slots": slots}).items():
         if item.tobytes() != before[name].tobytes():

@@ -76,7 +76,7 @@ def _compare(
                 found, _ = bits_of("the result", kernel(**given, **arguments))
             except TargetError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise TargetError("raises", f"a batch of {len(chosen)} rows, {arguments}: {type(error).__name__}: {error}") from error
             if found.ndim < 1 or len(found) != len(chosen):
                 raise TargetError("shape", f"a batch of {len(chosen)} rows gave shape {found.shape}: rows go along axis 0")

@@ -46,7 +46,7 @@ class AttentionTarget:
         try:
             with np.errstate(all="ignore"):
                 found = self.fn(**given) if self.by_name else self.fn(*given.values())
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         for name, item in given.items():
             if _bytes(item) != before[name]:
@@ -95,7 +95,7 @@ class AttentionTarget:
                 if fmt is None and bits.dtype.itemsize != np.dtype(integer_dtype(wanted)).itemsize:
                     raise TargetError("dtype", f"{self.name} gave {name} as {bits.dtype}: answer {wanted.id} values or their bits")
                 bits = np.ascontiguousarray(bits).view(integer_dtype(wanted))
-            answer[name] = bits
+            answer[name] = np.array(bits)  # a copy: the next answer may take its place
         if ("p_codes" in answer) != ("p_scales" in answer) or ("p_codes" in answer and self.contract.p is None):
             raise TargetError("shape", f"{self.name}: p_codes and p_scales come together, with a recipe of P in the contract")
         return answer

@@ -101,7 +101,10 @@ def bits_of(name: str, found: Any) -> tuple[Bits, str | None]:
     """
     if type(found).__module__.partition(".")[0] == "torch":
         return _torch_bits(name, found)
-    array = np.asarray(found)
+    try:
+        array = np.asarray(found)
+    except (ValueError, TypeError) as error:
+        raise TargetError("dtype", f"{name} is no array: {str(error).splitlines()[0]}") from None
     if array.dtype.name in FORMAT_OF_DTYPE:
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))

@@ -113,7 +113,7 @@ class FileTarget:
         self.path, self.about, self.form, self.reading = path, about, form, reading
         self.name, self.op, self.source, self.result = path.name, form.op, about["source"], about["result"]
         extras = form.extras if about["takes_amax"] else tuple(name for name in form.extras if name != "tensor_amax")
-        self.wants, self.next = extras, 0
+        self.wants, self.next, self.declared = extras, 0, reading.gives is not None
         self.deterministic = True
         self.file = open_tensors(path)
         self.names = [info.name for info in self.file.tensors]

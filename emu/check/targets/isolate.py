@@ -50,12 +50,13 @@ class IsolatedTarget:
 
     def __init__(self, pipe: Connection, child: Child, seconds: float) -> None:
         self.pipe, self.child, self.seconds = pipe, child, seconds
-        about = self._receive(max(START_SECONDS, seconds), "starting", ("name", "op", "source", "result", "calls", "wants"))
+        about = self._receive(max(START_SECONDS, seconds), "starting", ("name", "op", "source", "result", "calls", "wants", "declared"))
         self.name: str = about["name"]
         self.op: str = about["op"]
         self.source: str | None = about["source"]
         self.result: str | None = about["result"]
         self.calls: Calls = about["calls"]
+        self.declared: bool = about["declared"]
         if about["wants"] is not None:
             self.wants = tuple(about["wants"])
 
@@ -159,7 +160,7 @@ def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, 
         return
     wants = getattr(target, "wants", None)
     about = {"name": target.name, "op": target.op, "source": target.source, "result": target.result, "wants": wants}
-    _send(pipe, "ok", about | {"calls": getattr(target, "calls", "pointers")})
+    _send(pipe, "ok", about | {"calls": getattr(target, "calls", "pointers"), "declared": getattr(target, "declared", True)})
     while True:
         try:
             operands, layout = pipe.recv()

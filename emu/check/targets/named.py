@@ -78,7 +78,7 @@ def function_of(text: str) -> Any:
             if "" not in sys.path:
                 sys.path.insert(0, "")
             module = importlib.import_module(where)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OperandError(f"target {text!r} cannot be imported: {type(error).__name__}: {error}") from None
     found: Any = module
     for part in name.split("."):

@@ -37,6 +37,7 @@ class PythonTarget:
         self.wants: tuple[str, ...] = about["wants"]
         self.device: str = about["device"]
         self.calls: Calls = "arrays"
+        self.declared = reading.gives is not None
         self._by_name = _parameters(fn)
 
     def __call__(self, operands: Arrays, layout: str = "") -> Arrays:
@@ -48,14 +49,14 @@ class PythonTarget:
         try:
             with np.errstate(all="ignore"):  # NaN, infinities and overflows are asked on purpose
                 found = self.fn(*(given[name] for name in positional), **{name: given[name] for name in names if name not in positional})
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         self._check_unchanged(operands, given)
         arrays = named(found, self.form, self.reading)
         if layout == "three":
             arrays = {name: array.reshape(-1, *array.shape[2:]) if array.ndim > MATRIX else array for name, array in arrays.items()}
         answers, self.result = read(arrays, self.form, operands, replace(self.reading, gives=None), self.result)
-        return answers
+        return {name: array.copy() for name, array in answers.items()}  # a kernel may write its next answer into the same memory
 
     def _litter(self, operands: Arrays) -> None:
         """Fill and free memory of the sizes of the answers: an answer that is not written whole then holds junk, not an older answer."""
