@@ -122,6 +122,15 @@ def test_pages_load_at_two_widths_without_scrolling_sideways_and_ask_for_nothing
         assert len(tab.requests) > len(shown(site))
 
 
+def test_on_a_phone_drawings_keep_their_size_and_names_stay_whole_in_boxes_that_scroll(site: Path, tab: Page) -> None:
+    tab.size(PHONE)
+    tab.open((site / "training.html").as_uri())
+    drawn = "return [...document.querySelectorAll('article p > img')].map(item => [item.width, item.parentElement.clientWidth])"
+    assert [width > 600 > box for width, box in tab.ask(drawn)] == [True, True]
+    lines = "return [...document.querySelectorAll('article td code')].map(item => item.getClientRects().length)"
+    assert {*tab.ask(lines)} - {0} == {1}  # 0: folded
+
+
 @pytest.mark.parametrize("way", ["file", "http"])
 def test_the_search_finds_what_people_ask_first(site: Path, tab: Page, way: str) -> None:
     with served(site) as address:
