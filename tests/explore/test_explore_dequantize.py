@@ -298,7 +298,7 @@ OWN_FAULTS = {
     "the recipe of the page": ("const recipe = recipeOf(state.recipe) || refuse(", "const recipe = META.recipes[0] || refuse("),
     "the steps of quantize": ("ownProgram(id, profile, some).steps]", "ownProgram(id, \"\", parts[0][1]).steps]"),
     "a command without its descriptor": ('fillShell(name, state, isOwnRecipe(state.recipe))', "fillShell(name, state, false)"),
-    "C of the page's recipe": ('isMine ? "_in(library, " : "(";', 'isMine ? "(" : "(";'),
+    "C of the page's recipe": ('isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, "', 'isOwnRecipe(recipe.id), isIn = isMine ? "("'),
 }  # fmt: skip
 
 

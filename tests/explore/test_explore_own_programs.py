@@ -225,9 +225,8 @@ def used(page: str, folder: Path, room: str, **words: object) -> dict:
     text = said["begun"][0]
     assert Loaded(sealed(f"{text}end 0\n")).written() == sealed(f"{text}end 0\n"), "the beginning is not canonical"
     assert said["copied"] == sealed(text.replace(*words["EDIT"]) + "end 0\n")
-    whys = ("for objects of the spec", "for numbers", "for blocks", "rows are those of recipes of the spec")
-    refusals = said["refusals"] if room == "block" else said["refusals"][:2]  # of a machine there are rows
-    assert all(any(why in line for why in whys) for line in refusals) and said["refusals"][2:] == (refusals[2:] or [""])
+    python, c, row = said["refusals"]
+    assert "for objects of the spec" in python and c == "" and row.startswith("rows are those of recipes" if room == "block" else "")
     assert said["wrong"][1:] == [None, True] and said["mended"] == ["", *said["edited"]] and said["kept"]
     fault = Loaded(sealed(text.replace(*words["EDIT"]).replace(*words["WRONG"]) + "end 0\n")).line
     assert said["wrong"][0] == f"descriptor line {fault}" and not fault.startswith("0:")

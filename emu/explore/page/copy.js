@@ -67,7 +67,7 @@ function pythonOfRun(id, state) {
 }
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
-  if (name !== "number") return {layout: cOfLayout, tensor: cOfTensor, dequantize: cOfBack}[name]?.(state) || refuse("Copy C: for numbers, layouts, codes and tensors");
+  if (name !== "number") return {block: cOfBlock, dot: cOfDot, layout: cOfLayout, tensor: cOfTensor, dequantize: cOfBack}[name](state);
   if (isOwn(state)) refuse("Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor");
   const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
   return `#include <stdio.h>
@@ -103,6 +103,75 @@ ${text && `    void *room = malloc(bytes);
     if (!error)
         error = room ? emu_load_descriptor(text, sizeof text - 1, room, bytes, &library, &fault) : EMU_ERROR_SPACE;
 `}`;
+/** A matrix of a C program with its codes; `open` where it is a result. */
+const matrixOfC = (name, codes, rows, columns) => `    static uint64_t ${name}_codes[] = {${joinedCodes(codes)}};\n    const emu_matrix ${name} = {${name}_codes, 8, ${rows}, ${columns}, NULL};\n`;
+const resultOfC = (name, rows, columns) => `    static uint64_t ${name}_codes[${rows * columns}];\n    static uint8_t ${name}_open[${rows * columns}];\n    const emu_matrix ${name} = {${name}_codes, 8, ${rows}, ${columns}, ${name}_open};\n`;
+const printedInC = (what, name) => `    printf("${what}:");
+    for (size_t i = 0; !error && i < ${name}.rows * ${name}.columns; i++)
+        printf(${name}_open[i] ? " open" : " 0x%llX", (unsigned long long)${name}_codes[i]);
+    printf("\\n");
+`;
+/** C that prints the codes and levels of the two recipes; of rotated values from those on. */
+function cOfBlock(state) {
+  const {codes, from, rows} = takenOf(state), columns = codes.length / rows, amax = amaxOf(state), ids = [...new Set([state.a, state.b])], isMine = ids.some(isOwnRecipe), isIn = isMine ? "_in(library, " : "(";
+  const each = ids.map((id, k) => {
+    const program = programOf(id), facts = programFacts(program), height = Math.ceil(rows / facts.rows) * facts.rows, width = Math.ceil(columns / facts.columns) * facts.columns, drawn = blockDraws(id, state.random, codes.length);
+    const sides = recipeOf(id).levels.map((name, i) => { C.ex_side(program, i, OUT); const [tall, wide] = numbersAt(OUT, 2).map(Number); return {name, rows: tall ? height / tall : 1, columns: wide ? width / wide : 1}; });
+    return `    const emu_program *program${k} = error ? NULL : emu_find_program${isIn}"${id}", NULL);
+    uint64_t *workspace${k} = NULL;
+${drawn ? matrixOfC(`random${k}`, drawn.integers, rows, columns) : ""}${facts.tail === TAIL.drop ? resultOfC(`codes${k}`, rows, columns) : resultOfC(`codes${k}`, height, width)}${sides.map((side, i) => resultOfC(`level${k}_${i}`, side.rows, side.columns)).join("")}    const emu_matrix levels${k}[] = {${sides.map((_, i) => `level${k}_${i}`).join(", ") || `codes${k}`}};
+    if (!error)
+        error = emu_count_workspace(program${k}, ${columns}, &words);
+    if (!error && !(workspace${k} = malloc(words * 8)))
+        error = EMU_ERROR_SPACE;
+    if (!error)
+        error = emu_quantize(program${k}, emu_find_format${isIn}"${from}"), &x, ${amax !== null && facts.amax ? "&amax" : "NULL"}, ${drawn ? `&random${k}` : "NULL"}, NULL, &codes${k}, levels${k}, workspace${k}, words);
+${printedInC(`${id} codes`, `codes${k}`)}${sides.map(({name}, i) => printedInC(`${id} ${name}`, `level${k}_${i}`)).join("")}`;
+  });
+  return `${beginOfC(isMine ? sealed(state.own) : "")}    size_t words = 0;
+${amax === null ? "" : `    const uint32_t amax = ${hex(amax, 32)};\n    (void)amax;\n`}${matrixOfC("x", codes, rows, columns)}${each.join("")}    return error;
+}
+`;
+}
+/** C that prints D of each machine, of one ascending chain. */
+function cOfDot(state) {
+  if (state.split !== "1" || state.direction !== "ascending") refuse("Copy C: for one ascending chain: Copy .tv row has the instructions of others");
+  const ids = [state.m1, state.m2, state.m3].filter(id => id !== "none"), isMine = ids.some(isOwnMachine), library_ = id => isOwnMachine(id) ? "library" : "NULL";
+  return scratch(() => {
+    const machines = ids.map(machineOf), row = rowOf(state, machines[0]), k = row.a.length, given = {a: row.a, b: row.b, sa: row.sa, sb: row.sb, c: row.c === null ? [] : [row.c]}, at = name => given[name].length ? `&${name}` : "NULL";
+    const operands = `&a, &b, ${["sa", "sb", "c"].map(at).join(", ")}`, words = wordsOf(state.words).map(text => parseHex("0x" + text.replace(/^0x/i, ""), 32, "random words"));
+    const each = machines.map((machine, i) => {
+      if (machine.fused) return `    emu_datapath machine${i};
+    if (!error)
+        error = emu_find_datapath_in(${library_(ids[i])}, "${ids[i]}", &machine${i});
+    if (!error)
+        error = emu_dot(&machine${i}, ${operands}, &d, NULL);
+`;
+      if (!isOwnMachine(ids[i]) && !C.ex_levels(0, word(ids[i]))) refuse(`Copy C: emu_ref.h has no ${ids[i]}: Edit the facts makes it one of a descriptor, which C reads`);
+      checked(C.ex_draws(machine.at, k, OUT));
+      const draws = Number(numbersAt(OUT, 1)[0]);
+      return `    emu_levels machine${i};
+    emu_number *numbers${i} = NULL;
+    static uint32_t order${i}[${Math.max(draws, 1)}];
+    size_t draws${i} = 0, count${i} = 0, row${i} = 0;
+${draws ? matrixOfC(`random${i}`, Array.from({length: draws}, (_, j) => words[j] ?? 0n), 1, draws) : ""}    if (!error)
+        error = emu_find_levels_in(${library_(ids[i])}, "${ids[i]}", &machine${i});
+    if (!error)
+        error = emu_count_dot_levels(&machine${i}, ${k}, &draws${i}, &count${i});
+    if (!error && !(numbers${i} = malloc(count${i} * sizeof *numbers${i})))
+        error = EMU_ERROR_SPACE;
+    if (!error)
+        error = emu_dot_levels(&machine${i}, ${operands}, ${draws ? `&random${i}` : "NULL"}, &d, order${i}, numbers${i}, count${i}, &row${i});
+    d_open[0] = error == EMU_ERROR_OPEN || error == EMU_ERROR_REFUSED || error == EMU_ERROR_OVERFLOW;
+    error = d_open[0] ? EMU_OK : error;
+`;
+    });
+    const names = Object.keys(given).filter(name => given[name].length);
+    return `${beginOfC(isMine ? sealed(state.own) : "")}${names.map(name => matrixOfC(name, given[name], 1, given[name].length)).join("")}${resultOfC("d", 1, 1)}${each.map((text, i) => text + printedInC(ids[i], "d")).join("")}    return error;
+}
+`;
+  });
+}
 /** C that makes the values of the room and prints their codes, or the error where one of them is open. */
 function cOfBack(state) {
   const back = backOf(state), {codes, rows, columns, sides} = givenBack(state, back), {recipe, profile, levels} = back, isMine = isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, " : "(";
