@@ -47,7 +47,8 @@ def wrong(page: str, folder: Path, rows: list[dict]) -> tuple[list, int]:
     for row, said in zip(rows, texts(page, [link("number", **row) for row in rows], folder), strict=True):
         fmt, rounding = get("format", row["to"]), get("rounding", row["round"])
         if "bin" not in said:
-            out += [(row, said)] if row["round"] == "rne" and said.get("value", "NaN") not in ("NaN", "infinity", "open", "") else []
+            finite_ = said.get("value", "NaN") not in ("NaN", "infinity", "open", "")
+            out += [(row, said)] if row["round"] in ("rne", "rz") and finite_ else []
             continue
         entry, value = policy_entry(get("policy", row["policy"]), fmt), decode_code(int(said["result"], 16), fmt).signed
 

@@ -87,7 +87,7 @@ FAULTS = {
     "levels in another order": ("placeCodes(sides.flat())", "placeCodes([...sides].reverse().flat())"),
     "always binary32": ("sides} = given, to = formatOf(state.to);", "sides} = given, to = FP32();"),
     "the step before": ("register = C.ex_step_out(program, i), first", "register = C.ex_step_out(program, i && i - 1), first"),
-    "the scale of the first element": ("at: partOf(levels[i])", "at: 0"),
+    "the scale of the first element": ("at: partOf(levels[i], element)", "at: 0"),
     "the code of another element": ("has the code ${is(items[element])}", "has the code ${is(items[0])}"),
     "a level that is given is 1": ("found = text.trim() ? codesOf(text, format, name)", "found = false ? []"),
 }  # fmt: skip

@@ -22,6 +22,9 @@ SCRIPT = """return LINKS.map(link => { history.replaceState(null, "", "#" + link
     document.querySelector("#copy-link").click(); return said; });"""
 
 
+MORE = tuple(parse(*name) for name in (("convert/e2m1/sr_add8/nvidia", "bf16"), ("dequantize/nvfp4_torchao/torchao", "bf16")))
+
+
 def copied(page: str, folder: Path, links: list[str]) -> list[list[str]]:
     """Of each link the rows that are copied, what is refused, and the command."""
     said = answers(page, SCRIPT.replace("LINKS", json.dumps([place.removeprefix("#") for place in links])), folder, "number")
@@ -31,7 +34,7 @@ def copied(page: str, folder: Path, links: list[str]) -> list[list[str]]:
 
 def rows_over(operations: tuple[str, ...], suites: int, most: int) -> list[tuple]:
     """Rows of about so many suites of each operation, spread over them, that have a link."""
-    out = []
+    out = [(contract, case.values, str(of_values(contract, case.values))) for contract in MORE for case in contract.draw(0, 3)]
     for name in operations:
         stems = sorted((VECTORS / name).glob("*__smoke.tv")) or sorted((VECTORS / name).glob("*.tv"))
         for stem in stems[:: -(-len(stems) // suites)]:
