@@ -57,3 +57,9 @@ def test_a_float_dtype_is_the_contracts(name):
     kind = np.dtype(getattr(ml_dtypes, name))
     with pytest.raises(TargetError, match="came as"):
         asked(scale=np.zeros((4, 3), kind))
+
+
+@pytest.mark.parametrize(("found", "said"), [((CODES, SCALE), "tuple of 2"), (CODES, "ndarray")])
+def test_an_answer_that_is_no_mapping_is_named(found, said):
+    with pytest.raises(TargetError, match=f"it answered {said}, declared was a mapping with q$"):
+        named(found, FORM, Reading(gives={"q": "codes"}))

@@ -1,5 +1,6 @@
 """One mutant before its tests: a copy of the clone, the first failure. Not here: which mutants there are (draw.py), which tests (reach.py).
 
+Each run of pytest there is a fork of one process that has imported what no mutant is in (serve.py): seconds a mutant less.
 The copy holds every file that git knows and the compiled extensions; of a mutant of C it gets the extension, and its sources stay right:
 tests that build C of their own do not see it.
 A mutant is `killed` by the first test that fails; the same test must pass on the right source, else it judges nothing and the run stops.
@@ -9,10 +10,12 @@ same objects of it; else that is said by hand in the record, with the reason as 
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -28,7 +31,6 @@ from emu.base.caches import bounded
 from emu.base.errors import EngineError, FileError
 from tools.blind.build import Library, folder_of
 from tools.blind.draw import Mutant, changed_source
-from tools.processes import output_of
 from tools.release.tree import digest, files_of, snapshot
 
 KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
@@ -123,6 +125,7 @@ class Bench:
             shutil.copy(self.root / name, self.place / name)
         self.sound: set[str] = set()
         self.libraries: dict[str, Library] = {}
+        self.server: subprocess.Popen[str] | None = None
 
     def judged(self, mutant: Mutant, tests: Sequence[tuple[str, float]]) -> Verdict:
         """Run the tests of a mutant; without any it survives. Raises: EngineError (its killer fails on the right source too)."""
@@ -188,7 +191,28 @@ class Bench:
 
     def pytest(self, tests: Sequence[str], seconds: float) -> tuple[int | None, str]:
         """Run tests in the copy up to the first failure; return pytest's exit code (None: the time was over) and what it printed."""
-        command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", "-m", ""]
-        path = os.pathsep.join([str(self.place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
-        environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
-        return output_of([*command, *tests], self.place, seconds, environment)
+        words = ["-x", "-q", "--tb=line", "-rfE", "--no-header", "-p", "no:cacheprovider", "-m", "", *tests]
+        server, said = self._server(), self.place / "out" / "said.txt"
+        assert server.stdin and server.stdout
+        server.stdin.write(json.dumps([words, seconds, str(said)]) + "\n")
+        server.stdin.flush()
+        answer = server.stdout.readline()
+        if not answer:
+            raise EngineError("tools/blind/serve.py ended early")
+        code = json.loads(answer)
+        return code, "" if code is None else said.read_text(encoding="utf-8", errors="replace")
+
+    def _server(self) -> subprocess.Popen[str]:
+        if self.server is None:
+            (self.place / "out").mkdir(exist_ok=True)
+            path = os.pathsep.join([str(self.place), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]).rstrip(os.pathsep)
+            environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "500"}
+            command, pipe = [sys.executable, "-P", str(Path(__file__).with_name("serve.py"))], subprocess.PIPE
+            self.server = subprocess.Popen(command, cwd=self.place, env=environment, stdin=pipe, stdout=pipe, encoding="utf-8")
+            Finalize(self, _end, (self.server,), exitpriority=1)
+        return self.server
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with process:
+        process.kill()

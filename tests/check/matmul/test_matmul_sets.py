@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, SpecError
-from emu.check.matmul.numbers import exact_of, in_units, product
+from emu.check.matmul.numbers import Draws, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, pair_of
-from emu.check.matmul.sets import Limits, every_set, limits_of
+from emu.check.matmul.sets import Limits, _empty, every_set, limits_of
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
 from emu.spec.models.format import FloatFacts
@@ -143,6 +143,16 @@ def test_a_codebook_is_added_with_its_short_codes_and_shows_all_in_one_hot_rows(
                 total = sum(value for value, _ in terms(pair, asked, i, 1))
                 assert total == int(asked.sums[i, 1]) * Fraction(2) ** int(asked.unit[i, 1])
         assert "one-hot rows of a" in {asked.name for asked in every_set(pair, SHAPES, Limits(), 1, [])}
+
+
+def test_blocks_are_made_zero_where_a_row_has_three_or_more():
+    side = pair_of("matmul/nvfp4/nvfp4/fp32").a
+    for blocks, some in ((1, False), (2, False), (3, True), (4, True)):
+        codes = np.full((60, blocks * side.size), 1, np.uint8)
+        _empty(codes, side, Draws(1, "empty"))
+        gone = (codes == side.zero).reshape(60, blocks, -1)
+        assert (gone.all(axis=2) == gone.any(axis=2)).all()  # whole blocks
+        assert (5 * gone.size // 90 < gone.sum() < 18 * gone.size // 90) if some else not gone.any()
 
 
 def test_integers_that_would_not_fit_are_refused():

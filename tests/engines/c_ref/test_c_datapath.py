@@ -250,6 +250,24 @@ def test_matmul_is_dot_of_every_pair_of_rows(name: str) -> None:
                 assert got[i, j] == dot(codes[0][i], codes[1][j], scales[0][i], scales[1][j], addend, plan).code, (i, j)
 
 
+def test_rows_of_one_call_have_stages_of_their_own() -> None:
+    random, rows = Random(5), 3
+    plan = next(plan for name in known() for plan in plans_of(name) if plan.scale is None and plan.accumulator is None)
+    steps = 2
+    codes = [[draw_row(random, fmt, steps * plan.step, (2, 3)) for _ in range(rows)] for fmt in (plan.a, plan.b)]
+    c = draw_row(random, plan.c, rows, (2, 3))
+    a, b = (np.array(each, code_dtype(fmt)) for each, fmt in zip(codes, (plan.a, plan.b), strict=True))
+    made, addend = native.datapath_descriptor(plan), native._matrix(np.array(c, code_dtype(plan.c)).reshape(-1, 1), plan.c)
+    room = [(ffi.new("emu_term[]", plan.step), ffi.new("emu_wide[]", plan.step)) for _ in range(rows * steps)]
+    stages = ffi.new("emu_stages[]", [{"terms": terms, "aligned": aligned} for terms, aligned in room])
+    out, marks = native._result((rows, 1), plan)
+    operands = native._pointers(*native._operands(a, b, None, None, plan), addend)
+    assert lib.emu_dot(made.pointer, *operands, native._pointer(out, marks), stages) == lib.EMU_OK
+    for row in range(rows):
+        wanted = native.dot_stages(codes[0][row], codes[1][row], [], [], c[row], plan)
+        assert [native._read_stages(stages[row * steps + step], plan) for step in range(steps)] == wanted
+
+
 def test_an_unused_bit_of_a_scale_is_ignored_or_open() -> None:
     given = ([2] * 64, [2] * 64, [0xB8, 0x38, 0x38, 0x38], [0x38] * 4, 0)
     chosen = ("e2m1", "e2m1", "ue4m3", 16)

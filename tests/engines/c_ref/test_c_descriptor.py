@@ -143,6 +143,7 @@ FAULTS = [
 ENDS = [
     (lambda text: text + "more\n", ": something follows the last line: leave it out"),
     (lambda text: text[:-1], ": the last line has no line end: the file is cut off, export it again"),
+    (lambda text: text[: text.index("\n") + 1] + "\n", "2: not a line of words: printable ASCII, one space between words, no empty line"),
     (lambda text: text[: text.rindex("end ")], ": the file ends here: it is cut off, the last line is 'end'"),
     (lambda text: text[: text.rindex("end ") + 3] + "\n", ": a line of 'end' where 'end' with its values must stand"),
     (lambda text: text.replace("bias 1\n", "bias 1\n# more\n", 1), "': export the file again, or write what `head -n -1 FILE | sha256sum`"),

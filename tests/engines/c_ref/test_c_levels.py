@@ -15,6 +15,7 @@ from support.whole import tries
 
 from emu.base.errors import EmuError
 from emu.engines.c_ref import levels as c_levels
+from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import code_dtype
 from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models import Datapath, Format
@@ -94,6 +95,26 @@ def test_two_choices_of_one_datapath_have_facts_of_their_own() -> None:
     for plan in level_plans_of(model):
         row = Row([1, 2, 3, 4], [1, 1, 1, 1], *[[0x38, 0x40, 0x48, 0x50][: 4 // plan.block] for _ in "ab"], 0, [])
         assert _in_c(plan, row) == exact(plan, row)
+
+
+def test_a_cut_that_draws_is_refused() -> None:
+    plan = next(plan for plan in all_plans() if any(level.align is not None for level in plan.facts.levels))
+    made = c_levels._descriptor(plan)
+    align = next(level for level in made.pointer.levels[0 : len(plan.facts.levels)] if level.aligns).align
+    assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_OK
+    drawing = ffi.new("emu_rounding *", {"add": lib.EMU_ADD_CARRY, "random_bits": 8, "beyond_max": [lib.EMU_GO_AWAY] * 2})
+    align.cut = drawing
+    assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_ERROR_ROUNDING
+
+
+@pytest.mark.parametrize(("field", "bad"), [("by", 0), ("by", -1), ("start", -1), ("start", lib.EMU_START_C + 1)])
+def test_a_chain_takes_some_values_at_a_time_and_begins_somewhere(field: str, bad: int) -> None:
+    plan = next(plan for plan in all_plans() if any(level.add == "chain" for level in plan.facts.levels))
+    made = c_levels._descriptor(plan)
+    level = next(level for level in made.pointer.levels[0 : len(plan.facts.levels)] if level.add == lib.EMU_SUM_CHAIN)
+    assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_OK
+    setattr(level, field, bad)
+    assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_ERROR_DATAPATH
 
 
 def test_widths_come_from_the_widest_scale_that_is_offered() -> None:

@@ -108,6 +108,7 @@ def operands(rng: np.random.Generator, name: str) -> tuple[Any, Any, Any]:
     a = np.select([kind < 3, kind == 3], [near, anything], special[rng.integers(0, special.size, anything.shape)])
     scale = np.where(rng.random((ROWS, 1)) < 0.3, a[:, :1] ^ np.uint64(derived.sign_bit), near[:, 1:2])
     third = np.where(rng.random((ROWS, 1)) < 0.3, special[rng.integers(0, special.size, (ROWS, 1))], near[:, 2:3])
+    a[0], a[1] = 0, derived.sign_bit  # sums of zeros alone
     return a.astype(dtype), scale.astype(dtype), third.astype(dtype)
 
 
@@ -133,10 +134,12 @@ def test_pow2_takes_integers_alone(every_arithmetic: None, tmp_path: Path) -> No
     (tmp_path / "c_power.yaml").write_text(text, encoding="utf-8")
     load_spec(tmp_path)
     recipe = get("recipe", "c_power")
-    codes = np.array([[0x0000, 0x8000, 0xCA80, 0xCE00], [0x4B80, 0x4C00, 0x7C00, 0xFC00], [0x4A80, 0x7E00, 0xCB80, 0x7BFF]], np.uint16)
-    whole = {name: np.full((3, 1), 0x3C00, np.uint16) for name in ("scale", "third")}
+    codes = [[0x0000, 0x8000, 0xCA80, 0xCE00], [0x4B80, 0x4C00, 0x7C00, 0xFC00], [0x4A80, 0x7E00, 0xCB80, 0x7BFF]]
+    codes = np.array([*codes, [0x4C40, 0x4D00, 0x5000, 0xCE40]], np.uint16)  # 17, 20, 32: beyond the largest exponent; -25: below the least
+    whole = {name: np.full((4, 1), 0x3C00, np.uint16) for name in ("scale", "third")}
     found = dequantize(recipe, codes, whole).tolist()
-    assert found == [[0x3C00, 0x3C00, 0x0800, 0x0001], [0x7800, 0x7C00, 0x7C00, 0x0000], [0x7000, 0x7E00, 0x0200, 0x7C00]]
+    assert found[:3] == [[0x3C00, 0x3C00, 0x0800, 0x0001], [0x7800, 0x7C00, 0x7C00, 0x0000], [0x7000, 0x7E00, 0x0200, 0x7C00]]
+    assert found[3] == [0x7C00, 0x7C00, 0x7C00, 0x0000]
     assert found == reference_model(recipe, codes.tolist(), {name: level.tolist() for name, level in whole.items()})
     codes[0, 0] = 0x3800  # one half
     with pytest.raises(EmuError):

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from emu.base.errors import OpenError, OperandError, SpecError
+from emu.engines.exact.codebook import round_to_codebook
 from emu.engines.exact.convert import convert_code
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.random_bits import element_bits
 from emu.engines.exact.round import Position, locate, round_value
 from emu.engines.exact.value import Value
 from emu.spec.loader import read
+from emu.spec.models.format import Format
 from emu.spec.registry import get, names
 
 ROWS = Path(__file__).parent / "rows"
@@ -327,3 +329,12 @@ def test_below_the_least_number_of_a_format_without_zero(name: str, least: Fract
         assert locate(magnitude, fmt) == Position(0, Fraction(0), step)
     assert locate(least + step / 4, fmt) == Position(0, Fraction(1, 4), step)
     assert locate(least + step, fmt)[:2] == (1, 0)
+
+
+@pytest.mark.parametrize(("tie", "codes"), [("even_code", (0, 2, 2)), ("lower", (0, 1, 2)), ("away", (1, 2, 3))])
+def test_ties_of_a_codebook(tie: str, codes: tuple[int, ...]) -> None:
+    """Half way between two of 0, 2, 5, 7."""
+    facts = {"class": "codebook", "bits": 2, "values": ("0", "2", "5", "7"), "tie": tie}
+    fmt = Format.model_validate({"kind": "format", "id": "mine", "title": "t", "status": "proposed", "facts": facts, "sources": ()})
+    middles = (Fraction(1), Fraction(7, 2), Fraction(6))
+    assert tuple(round_to_codebook(Value("finite", 0, middle), fmt, get("rounding", "rne"), None) for middle in middles) == codes

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from emu.engines.native._kernels import lib
+from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import FORMS
 
 NAMES = [name.lower().replace("-", "") for name in FORMS]
@@ -40,3 +40,11 @@ def test_a_form_that_is_not_there_is_refused(form):
     assert done.returncode == 2
     assert done.stderr.startswith(f"emu: EMU_FORM={form!r}" if form == "sse9" else f"emu: EMU_FORM={form}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", range(lib.emu_best_form() + 1))
+def test_the_loop_of_the_ceiling_reads_4_bytes_and_writes_1(form):
+    x, out = ffi.new("uint32_t[]", [1, 2, 258]), ffi.new("uint8_t[]", 3)
+    assert lib.emu_read_4_write_1(form, x, 3, out) == lib.EMU_KERNEL_OK and list(out) == [1, 2, 2]
+    for source, target in ((ffi.NULL, out), (x, ffi.NULL)):
+        assert lib.emu_read_4_write_1(form, source, 0, target) == lib.EMU_KERNEL_ARGUMENT
