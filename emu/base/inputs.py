@@ -34,12 +34,23 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
     return Path(path).read_bytes()
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Return what a JSON text says. Raises: ValueError for no JSON, also where it is nested too deeply or a number has too many digits."""
+def parse_json(text: str | bytes, once: bool = False) -> Any:
+    """Return what a JSON text says. once: refuse an object that names a key twice, of which JSON keeps the last.
+
+    Raises: ValueError for no JSON, also where it is nested too deeply or a number has too many digits.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once if once else None)
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} is there twice")
+    return found
 
 
 def read_json(path: str | os.PathLike[str], encoding: str = "utf-8") -> Any:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
-from emu.checkpoint.amax import maxima
+from emu.checkpoint.amax import maxima, multiplier
 from emu.checkpoint.candidates import candidates, owns, reads_amax, tensor_code
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.facts import ScaleMarks, element_bits
+from emu.checkpoint.hold import as_stored, nearest
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
 from emu.checkpoint.read import StoredRows, StoredTensor, of_rows, row_step
 from emu.checkpoint.scan import MOST, codes_text
@@ -159,13 +160,17 @@ def _prepared(recipe: Recipe, tensor: StoredTensor, original: Original, tops: li
     if not reads_amax(recipe):
         return [Outcome(recipe.id)]
     stored = tensor.tensor_bits
-    if stored is None or not owns(tensor.store, recipe):
+    if stored is None:
         return [Outcome(recipe.id, amax=tops[-1])]
-    for top in tops:
-        if tensor_code(recipe.id, top) == stored:
+    own = owns(tensor.store, recipe)
+    codes = {top: tensor_code(recipe.id, top) if own else _in_store(recipe, top, tensor) for top in tops}
+    for top, code in codes.items():
+        if code == stored:
             return [Outcome(recipe.id, amax=top)]
+    if not own:
+        return [Outcome(recipe.id, factor=_factor(stored, codes[tops[-1]], None, tops[-1]), amax=tops[-1])]
     behind = maxima(recipe, stored)
-    given = tensor_code(recipe.id, tops[-1])
+    given = codes[tops[-1]]
     factor = _factor(stored, given, None if behind is None else behind.bits, tops[-1])
     found = [Outcome(recipe.id, factor=factor, amax=top) for top in dict.fromkeys(tops)]
     if behind is None:
@@ -174,6 +179,13 @@ def _prepared(recipe: Recipe, tensor: StoredTensor, original: Original, tops: li
     if sibling is not None:
         return [Outcome(recipe.id, note=f"with the tensor maximum {behind.bits:08X} of {sibling}", amax=behind.bits)]
     return [*found, Outcome(recipe.id, factor=factor, amax=behind.bits)]
+
+
+def _in_store(recipe: Recipe, top: int, tensor: StoredTensor) -> int | None:
+    """Return the bits of the tensor factor of a recipe in a store of other blocks: the nearest number that stands for it there."""
+    code = tensor_code(recipe.id, top)
+    value = None if code is None else multiplier(get("block", recipe.facts.block), code)
+    return None if value is None else nearest(as_stored(value, tensor.store))
 
 
 def _factor(stored: int, given: int | None, behind: int | None, own: int) -> str:
@@ -227,8 +239,8 @@ def _count(
     starts = np.arange(0, codes.shape[1], tensor.grid.wide)
     wrong_codes = rows.codes != codes
     wrong_scales = rows.scales != scales
-    if flags is not None:
-        wrong_scales |= rows.flags != flags
+    if flags is not None or tensor.store.facts.high_bit != "ignored":
+        wrong_scales |= rows.flags != (0 if flags is None else flags)
     outcome.codes += int(wrong_codes.sum())
     outcome.elements += codes.size
     marks.add(wrong_scales)

@@ -97,7 +97,7 @@ def _safetensors(path: Path) -> tuple[list[Entry], dict[str, Any]]:
             said = dict(file.metadata() or {})
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
-            header = parse_json(stream.read(length))
+            header = parse_json(stream.read(length), once=True)
     except (OSError, SafetensorError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise FileError(f"{path}: cannot read as .safetensors (truncated or foreign): {why}") from None

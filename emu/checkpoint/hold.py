@@ -93,11 +93,9 @@ def held_factor(tensor: StoredTensor, store: Checkpoint, round_factor: bool) -> 
     meaning = level.meaning
     if meaning == "divisor" and value == 0:
         raise CannotHold(tensor, store, "its tensor factor is a divisor, and this one is zero")
-    wanted = 1 / value if meaning == "divisor" else value
-    wanted = wanted / derive.parse_exact(block_of(store).facts.factor) if meaning == "amax" else wanted
-    fp32: Format = get("format", "fp32")
-    bits = convert_value(finite(wanted), fp32, get("rounding", "rne"), derive.arithmetic_entry(fp32))
-    back = decode_code(bits, fp32)
+    wanted = as_stored(value, store)
+    bits = nearest(wanted)
+    back = decode_code(bits, get("format", "fp32"))
     if back.kind != "finite" or (back.magnitude == 0) != (wanted == 0):
         raise CannotHold(tensor, store, f"its tensor factor as a {meaning} is out of the range of binary32")
     exact = back.signed == wanted
@@ -105,6 +103,21 @@ def held_factor(tensor: StoredTensor, store: Checkpoint, round_factor: bool) -> 
         why = f"its tensor factor as a {meaning} is no binary32 number"
         raise CannotHold(tensor, store, why, "--round-factor takes the nearest one, values change in their last bits")
     return bits, exact
+
+
+def as_stored(value: Fraction, store: Checkpoint) -> Fraction:
+    """Return the number that stands in a store for a tensor factor, which is not zero where it divides."""
+    level = tensor_level(store)
+    assert level is not None
+    if level.meaning == "divisor":
+        return 1 / value
+    return value / derive.parse_exact(block_of(store).facts.factor) if level.meaning == "amax" else value
+
+
+def nearest(value: Fraction) -> int:
+    """Return the bits of a number in binary32, rounded to nearest even."""
+    fp32: Format = get("format", "fp32")
+    return convert_value(finite(value), fp32, get("rounding", "rne"), derive.arithmetic_entry(fp32))
 
 
 def factor_of(tensor: StoredTensor) -> Fraction:

@@ -282,7 +282,8 @@ def _misshapen(match: Match, shape: tuple[int, ...]) -> str | None:
     if extent.rows == 0:
         return None if entry.elements == 1 else f"{entry.name} has shape {list(entry.shape)}: one number was expected"
     if extent.rows == 1 and extent.columns:
-        return None
+        turned = len(shape) == 2 and grid.columns != shape[0] and entry.shape == (grid.columns, shape[0])
+        return f"{entry.name} has shape {list(entry.shape)}, transposed: {[shape[0], grid.columns]} was expected" if turned else None
     stack = untiled(match.store, shape)
     if stack is not None:
         return stack

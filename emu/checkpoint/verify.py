@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu.base.errors import FileError
 from emu.checkpoint.compare import FORMATS
 from emu.checkpoint.container import Container, Entry, open_checkpoint
-from emu.checkpoint.described import bytes_fault, elsewhere
+from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.facts import ScaleMarks, grid_of, kind_of
 from emu.checkpoint.hold import factor_of
 from emu.checkpoint.identify import identify_files
@@ -25,6 +26,7 @@ from emu.checkpoint.read import StoredTensor, open_tensor, row_step
 from emu.checkpoint.report import CheckpointReport, TensorReport
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.store import companions, matches
+from emu.ops.functions import convert
 from emu.spec import get
 from emu.spec.derive import nan_codes
 
@@ -120,6 +122,7 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     elif before is not None:
         done.compared, done.uncompared = sum(_seen(item) for item in report.tensors), len(report.uncompared)
         done.lacking = next((item.recipes[0].why for item in report.tensors if item.recipes), done.lacking)
+        done.faults += _unlike(plain, container, before) if done.compared else ()
     return done
 
 
@@ -204,6 +207,38 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container,
         elif not np.array_equal(container.raw(copy), before.raw(entry)):
             faults.append(Fault(entry.name, "its bytes are not those of the original"))
     return count
+
+
+def _unlike(plain: list[Entry], container: Container, before: Container) -> Iterator[Fault]:
+    """Yield tensors of an original that is not quantized which are missing here, or not quantized here and not its numbers.
+
+    A tensor of another float type is the original's, rounded to nearest even. What emu quantize says that it left out may be missing.
+    """
+    found = [fitting[0] for fitting in matches(container)]
+    held = {match.module + suffix for match in found for suffix in match.store.facts.weights}
+    held |= {name for match in found for name in left_out(container, match)} | {item.name for item in elsewhere(container, found)}
+    mine = {entry.name: entry for entry in plain}
+    for entry in before.entries.values():
+        copy = mine.get(entry.name)
+        if copy is None:
+            if entry.name not in held:
+                yield Fault(entry.name, "is in the original and not here")
+        elif copy.shape != entry.shape or (copy.dtype != entry.dtype and not {copy.dtype, entry.dtype} <= FORMATS.keys()):
+            yield Fault(entry.name, f"{copy.dtype} {list(copy.shape)}, in the original {entry.dtype} {list(entry.shape)}")
+        elif not _same_numbers(container.raw(copy), before.raw(entry), copy.dtype, entry.dtype):
+            yield Fault(entry.name, "its numbers are not those of the original")
+
+
+def _same_numbers(raw: NDArray[np.uint8], original: NDArray[np.uint8], dtype: str, was: str) -> bool:
+    """Tell whether the bytes of a tensor are those of the original, rounded to nearest even where its type is another."""
+    if dtype == was:
+        return bool(np.array_equal(raw, original))
+    (to, word), (source, was_word) = FORMATS[dtype], FORMATS[was]
+    mine, theirs = raw.view(word), original.view(was_word)
+    return all(
+        np.array_equal(mine[start : start + CHUNK], convert(np.array(theirs[start : start + CHUNK]), to, source=source, policy="ieee"))
+        for start in range(0, mine.size, CHUNK)
+    )
 
 
 def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:

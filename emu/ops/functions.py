@@ -180,8 +180,8 @@ def _amax_operand(tensor_amax: Any) -> int | None:
     given = np.asarray(tensor_amax)
     if given.size != 1 or (given.dtype.kind not in "fiu" and given.dtype.name != "bfloat16"):
         raise OperandError("tensor_amax must be one binary32 number")
-    value = given.reshape(()).astype(np.float64)
     with np.errstate(all="ignore"):
+        value = given.reshape(()).astype(np.float64)
         narrow = value.astype(np.float32)
     changed = given.dtype.kind in "iu" and int(value) != int(given.reshape(()))
     if changed or (not np.isnan(value) and narrow.astype(np.float64) != value):

@@ -132,6 +132,16 @@ def test_a_broken_config_and_a_name_twice(recorded: At, tmp_path: Path) -> None:
     assert "is in model.safetensors too: name one file" in fault(folder)
 
 
+def test_a_header_that_names_a_tensor_twice(recorded: At, tmp_path: Path) -> None:
+    raw = (recorded("modelopt_nvfp4") / "model.safetensors").read_bytes()
+    end = 8 + int.from_bytes(raw[:8], "little")
+    text = raw[8:end].decode().rstrip()
+    name, about = next(item for item in json.loads(text).items() if item[0].endswith(".weight"))
+    twice = f"{text[:-1]},{json.dumps(name)}:{json.dumps(about)}}}".encode()
+    (tmp_path / "model.safetensors").write_bytes(len(twice).to_bytes(8, "little") + twice + raw[end:])
+    assert f"{name} is there twice" in fault(tmp_path / "model.safetensors")
+
+
 def test_broken_gguf(recorded: At, tmp_path: Path) -> None:
     raw = (recorded("gguf_mxfp4") / "model.gguf").read_bytes()
     path = tmp_path / "model.gguf"

@@ -259,6 +259,18 @@ def test_shapes_that_do_not_fit_are_damage(recorded: At, parts: Any, write: Any,
     assert any("rows of whole units of 16 elements" in item.damage[0][0] for item in report.damaged)
 
 
+def test_scales_of_transposed_shape_are_damage(recorded: At, parts: Any, write: Any, tmp_path: Path) -> None:
+    found = parts(recorded("modelopt_nvfp4") / "model.safetensors")
+    word, _, data = found[f"{K}.weight"]
+    rows, blocks = data.size // 16, 2  # 32 elements a row
+    found[f"{K}.weight"] = (word, (rows, 16), data)
+    word, _, scales = found[f"{K}.weight_scale"]
+    for turned in (False, True):
+        found[f"{K}.weight_scale"] = (word, (blocks, rows) if turned else (rows, blocks), scales)
+        report = identify_files(write(tmp_path / f"{turned}.safetensors", found))
+        assert [item.name for item in report.tensors if any("transposed" in fault[0] for fault in item.damage)] == [f"{K}.weight"] * turned
+
+
 def test_nothing_quantized(original: At) -> None:
     report = identify_files(original("bfloat16"))
     assert report.exit_code == 3 and report.text().endswith("no quantized weights of a known store (6 other tensors)")

@@ -41,6 +41,17 @@ def changed(recorded: At, parts: Any, write: Any, tmp_path: Path) -> Callable[..
     return make
 
 
+@pytest.fixture
+def before(original: At, parts: Any, write: Any, tmp_path: Path) -> Callable[..., Path]:
+    """A function: further tensors -> a file with the bfloat16 weights before quantization, and these."""
+
+    def make(more: Any = None) -> Path:
+        weights = {name: part for name, part in parts(original("bfloat16")).items() if name.endswith("_proj.weight")}
+        return write(tmp_path / f"before{len(list(tmp_path.iterdir()))}.safetensors", weights | (more or {}))
+
+    return make
+
+
 def said(found: Verified) -> list[tuple[str, str]]:
     return [(item.tensor, item.what) for item in found.faults]
 
@@ -51,10 +62,10 @@ def test_files_of_libraries_are_fine(recorded: At, name: str) -> None:
     assert (found.faults, found.exit_code, found.weights, found.compared) == ([], 0, 2, None) and found.verdict.startswith("fine: ")
 
 
-def test_against_the_weights_it_was_made_from(recorded: At, changed: Any, original: At) -> None:
-    found = verify_checkpoint(recorded("torchao_nvfp4"), original("bfloat16"))
+def test_against_the_weights_it_was_made_from(recorded: At, changed: Any, before: Any) -> None:
+    found = verify_checkpoint(recorded("torchao_nvfp4"), before())
     assert (found.exit_code, found.compared) == (0, 2)
-    wrong = verify_checkpoint(changed("torchao_nvfp4", f"{Q}._weight_qdata", 70, 0x55), original("bfloat16"))
+    wrong = verify_checkpoint(changed("torchao_nvfp4", f"{Q}._weight_qdata", 70, 0x55), before())
     assert wrong.exit_code == 1 and said(wrong) == [(f"{Q}.weight", "no recipe gives all its bytes from the original")]
 
 
@@ -155,3 +166,32 @@ def test_plain_tensors_beside_a_quantized_original_are_nothing_compared(changed:
     plain = write(tmp_path / "plain.safetensors", norm)
     found = verify_checkpoint(plain, changed("modelopt_nvfp4", None, more=norm))
     assert (found.exit_code, found.weights) == (3, 0) and found.verdict.startswith("nothing compared: ")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "place", "bit"),
+    [(f"{Q}.weight_scale_2", 3, 0x80), (f"{Q}.weight_scale_2", 0, 1), (f"{Q}.weight_scale", 9, 0x80)],
+    ids=["negative factor", "last bit of the factor", "negative scale"],
+)
+def test_no_recipe_of_other_blocks_excuses_a_factor_or_the_sign_of_a_scale(
+    recorded: At, changed: Any, before: Any, parts: Any, tensor: str, place: int, bit: int
+) -> None:
+    held = parts(recorded("modelopt_nvfp4") / "model.safetensors")[tensor][2][place]
+    assert verify_checkpoint(recorded("modelopt_nvfp4"), before()).exit_code == 0
+    found = verify_checkpoint(changed("modelopt_nvfp4", tensor, place, held ^ bit), before())
+    assert found.exit_code == 1 and {item.tensor for item in found.faults} == {f"{Q}.weight"}
+
+
+def test_tensors_beside_an_original_that_is_not_quantized(recorded: At, changed: Any, before: Any) -> None:
+    numbers, bits = np.array([1, 2.001], "<f4"), np.array([0x3F80, 0x4000], "<u2")  # 2.001 is 2 in bfloat16
+    other = [("norm.weight", "its numbers are not those of the original")]
+    held = before({"norm.weight": ("F32", (2,), numbers)})
+    for more, what in (
+        (("F32", (2,), numbers), []),
+        (("BF16", (2,), bits), []),
+        (("BF16", (2,), bits + np.array([0, 1], "<u2")), other),
+        (("F32", (2,), np.array([1, 2], "<f4")), other),
+        (("F32", (1, 2), numbers), [("norm.weight", "F32 [1, 2], in the original F32 [2]")]),
+    ):
+        assert said(verify_checkpoint(changed("modelopt_nvfp4", None, more={"norm.weight": more}), held)) == what
+    assert said(verify_checkpoint(recorded("modelopt_nvfp4"), held)) == [("norm.weight", "is in the original and not here")]
