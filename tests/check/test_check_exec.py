@@ -107,3 +107,11 @@ def test_one_answer_is_a_name_and_several_are_names(monkeypatch):
     ]
     assert seen[:4] == [(text, CONTRACT, {"gives": gives, "takes": "float32"}) for text, gives in wanted]
     assert seen[4:] == [("exec:./kernel", CONTRACT, {})]
+
+
+@pytest.mark.parametrize("text", ["-1", "+1", "0x01", "\u0660\u0661"])
+def test_a_sign_a_prefix_or_another_script_is_no_hex_digit(text):
+    target = exec_target("true", "quantize/nvfp4_te_ref", gives=("packed",))
+    assert target.codes("packed", "01fE") == [1, 254]
+    with pytest.raises(TargetError, match="is no column of packed"):
+        target.codes("packed", text)

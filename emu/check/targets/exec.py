@@ -9,6 +9,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 from collections.abc import Sequence
+from string import hexdigits
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from emu.contracts.form import EXTRAS, FLAGS, Arrays, Bits, Form, Shape, integer
 from emu.spec import derive
 
 SECONDS = 600
+HEX: Final = frozenset(hexdigits)  # int() takes signs, _ and digits of other scripts too
 
 
 class ExecTarget:
@@ -72,7 +75,7 @@ class ExecTarget:
         """Return the codes of a column. Raises: TargetError (dtype)."""
         digits = self.digits(name)
         try:
-            if len(text) % digits:
+            if len(text) % digits or not set(text) <= HEX:
                 raise ValueError(text)
             return [int(text[at : at + digits], 16) for at in range(0, len(text), digits)]
         except ValueError:
