@@ -12,7 +12,7 @@ from emu.engines.c_ref import c_reference
 X = " ".join(["1.5", "-3", "0.3", "7"] * 16)
 PLACES = {
     "two recipes": link("block", x=X),
-    "rows, a maximum": link("block", a="nvfp4_modelopt", b="nvfp4_te_2d_ref", amax="7", rows=16, x=" ".join([X] * 4)),
+    "rows, a maximum": link("block", a="nvfp4_modelopt", b="nvfp4_te_2d_ref", amax="9", rows=16, x=" ".join([X] * 4)),
     "random words, a tail": link("block", a="ufp4_sr", b="ufp4", x="1.5 -3 0.3 7 1 2 3", random="5a 0xFF 0 80 7"),
     "an open value": link("block", a="nvfp4_te_ref", b="mxfp4_torchao_floor", x=X.replace("7", "nan")),
     "three machines": link("dot", c="3F800001"),
