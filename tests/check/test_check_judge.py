@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from emu.check.judge import _touched, differing, judge
+from emu.check.report.model import Report
 from emu.contracts import form_of
 from emu.contracts.form import Expected, expect
 from emu.spec import get
@@ -61,3 +62,11 @@ def test_one_spoiled_element_marks_its_tile():
     assert _touched(spoiled, (2, 3)).tolist() == [[True, False, False], [False, False, True]]
     assert _touched(spoiled, (5, 1)).tolist() == [[True], [False], [False], [False], [True]]
     assert _touched(spoiled, ()).tolist() is True and _touched(spoiled, (5, 6)) is spoiled
+
+
+def test_a_report_that_holds_nan_is_not_written_as_json(monkeypatch):
+    report = Report("a target", "a contract")
+    assert '"verdict": "pass"' in report.json()
+    monkeypatch.setattr(report, "target_seconds", float("nan"))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        report.json()
