@@ -17,6 +17,7 @@ from emu.engines.exact.encode import encode_value
 from emu.engines.exact.levels import Number, dot
 from emu.engines.exact.program import run
 from emu.engines.exact.value import Value, power_of_two
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.derive import OPEN
 from emu.spec.levels import LevelsPlan, level_plans_of
 from emu.spec.models import Datapath, Recipe
@@ -27,7 +28,7 @@ from emu.spec.registry import get, names
 from tests.support.level_compare import rows_of
 from tests.support.level_samples import drawn_datapath
 
-RECIPES = [name for name in names("recipe") if lib.emu_find_program(name.encode(), ffi.NULL) != ffi.NULL]
+RECIPES = [name for name in recipes_of_blocks() if lib.emu_find_program(name.encode(), ffi.NULL) != ffi.NULL]
 LEVELS = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
 SPECIALS = (0x7F800000, 0xFF800000, 0x7FC00000, 0x80000000, 1, 0x007FFFFF)
 
