@@ -82,6 +82,7 @@ class _Checker:
         self.asked, self.shapes, self.reach = 0, shapes, Reach()
         self.answered: tuple[str, ...] = ()
         self.lacking = ""
+        self.refused = 0  # numbers of codes in a row
         self.calls: Calls = "files" if self.stored else getattr(target, "calls", "pointers")
         self.left_out = LeftOut() if finite else None
 
@@ -99,6 +100,8 @@ class _Checker:
                     self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
             if self.asked:
                 self.missing()
+            if self.refused > 1:
+                self.report.notes.append(f"{self.refused} numbers of codes in a row were refused so: where that is meant, state multiple")
             self.report.failures = self.findings.failures(self)
             if not self.takes_random:
                 self.report.notes.append(
@@ -175,7 +178,7 @@ class _Checker:
         try:
             got = self.call(question.operands, question.layout)
         except TargetError as error:
-            if self.may_refuse(question, error):
+            if self.may_refuse(suite, question, error):
                 return
             raise TargetError(error.verdict, f"{error} ({question.why[0]})") if suite == "shapes" else error from None
         if not question.operands[self.form.main].size:
@@ -200,12 +203,16 @@ class _Checker:
             self.findings.add(question, expected, got, difference)
         tell(f"{suite}, {self.report.compared} codes compared, {self.report.differing} differ")
 
-    def may_refuse(self, question: Question, error: TargetError) -> bool:
-        """Tell whether a kernel may refuse a question aloud: no rows, another layout in memory, three axes. The report says that it did."""
+    def may_refuse(self, suite: str, question: Question, error: TargetError) -> bool:
+        """Tell whether a kernel may refuse a question aloud: no rows, another layout in memory, three axes, and a number of codes in a row,
+        of which some kernels take even ones alone. The report says that it did, of numbers of codes once."""
         refused = error.verdict == "raises" or (question.layout == "three" and error.verdict == "shape")
-        if not refused or (question.operands[self.form.main].size and not question.layout):
+        is_plain = bool(question.operands[self.form.main].size) and not question.layout
+        if not refused or (is_plain and not (self.form.by_row and suite == "shapes")):
             return False
-        self.report.notes.append(f"{question.why[0]}: the target refuses it: {error}")
+        self.refused += is_plain
+        if self.refused < 2 or not is_plain:
+            self.report.notes.append(f"{question.why[0]}: the target refuses it: {error}")
         return True
 
     def check_stable(self, operands: Arrays, got: Arrays) -> None:

@@ -12,13 +12,15 @@ import numpy as np
 
 from emu.base.caches import lazy
 from emu.base.errors import OpenError
+from emu.base.philox import draw, stream_of
 from emu.contracts import suites
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
 from emu.contracts.cover import Bin, Point, Settled, settled_by
 from emu.contracts.examples import compare
-from emu.contracts.form import Arrays, Bits, Expected, Form, Shape, chosen_engine, integer_dtype, masked, whole
+from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.rows import Answer, Input
+from emu.contracts.shapes import lengths
 from emu.contracts.suites import Inputs
 from emu.contracts.text import class_of, code_text, value_text
 from emu.contracts.wires import Edit, edits
@@ -272,6 +274,11 @@ class DecodeForm(Form):
     def stacked(self, cases: Sequence[Input]) -> Iterator[tuple[dict[str, Bits], Sequence[Input]]]:
         """All codes in one array."""
         yield {"codes": np.array([case.values[0] for case in cases], integer_dtype(self.operation.fmt))}, cases
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Codes in a row, of many lengths."""
+        bits, stream = derive.codes(self.operation.fmt).bits, stream_of(f"shapes {self.contract}")
+        return lengths(self, asked, lambda count: draw(asked.key, count, bits, stream).astype(integer_dtype(self.operation.fmt)))
 
     def row(self, operands: Arrays, number: int) -> tuple[int, ...]:
         """The code."""

@@ -14,7 +14,8 @@ from emu.check.targets.c import c_target
 from emu.check.targets.python import laid, python_target
 from emu.cli.main import run
 from emu.contracts import form_of
-from emu.contracts.quantize.shapes import LAYOUTS, MANY, SIZES, many, question, shapes_of
+from emu.contracts.quantize.shapes import many, question, shapes_of
+from emu.contracts.shapes import LAYOUTS, MANY, SIZES
 
 REF = "quantize/nvfp4_te_ref"
 ONLY = {"suites": ("shapes",)}

@@ -108,8 +108,11 @@ def laid(bits: Bits, layout: str) -> Bits:
     """Return a copy of bits that lies in memory in a stated way, all around it codes with every bit set.
 
     layout: "" in one piece; "transposed": columns in one piece; "columns", "rows": every second of a wider or taller array;
-    "offset": inside of a larger array; "three": in one piece with three axes, the rows in two halves.
+    "offset": inside of a larger array; "three": in one piece with three axes, the rows in two halves. A vector is laid as one row.
     """
+    if bits.ndim == 1 and layout:
+        row: Bits = laid(bits[None], layout)[0]
+        return row
     if layout == "transposed":
         return np.array(bits.T, order="C").T
     if layout in ("columns", "rows", "offset"):

@@ -23,6 +23,7 @@ from emu.contracts.examples import compare, parse_value
 from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype, masked, whole
 from emu.contracts.grid import between
 from emu.contracts.rows import Answer, Input
+from emu.contracts.shapes import lengths
 from emu.contracts.suites import Inputs
 from emu.engines.exact.convert import convert_code, convert_value
 from emu.engines.exact.decode import decode_code
@@ -243,6 +244,11 @@ class ConvertForm(Form):
         for start in range(0, size, CHUNK):
             codes = numbers(self.operation.source, self.operation.fmt, min(CHUNK, size - start), asked.key, stream, start)
             yield Question(self.completed({"codes": codes}, asked.key, str(start)), ("stratified",))
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Codes in a row, of many lengths."""
+        op, stream = self.operation, stream_of(f"shapes {self.contract}")
+        return lengths(self, asked, lambda count: numbers(op.source, op.fmt, count, asked.key, stream))
 
     def intervals(self, parts: Sequence[Fraction]) -> Bits:
         """Of the destination."""

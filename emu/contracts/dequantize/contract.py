@@ -23,6 +23,7 @@ from emu.contracts.quantize.steps import program_lines, trace_dequantize
 from emu.contracts.quantize.tiles import element_format, level_parts
 from emu.contracts.quantize.trace import program_steps
 from emu.contracts.rows import Answer, Input, pack, unpack
+from emu.contracts.shapes import tiles
 from emu.contracts.text import code_text
 from emu.engines.exact.block import decode_block_value, dequantize
 from emu.engines.exact.encode import code_of_one
@@ -291,26 +292,34 @@ class DequantizeForm(Form):
             yield operands, [case for case, codes, _ in members for _ in codes]
 
     def stratified(self, asked: Asked) -> Iterator[Question]:
-        """Random codes and levels: numbers of narrow formats, of wide ones within 64 binades."""
+        """Random codes and levels in one tensor."""
         tall, wide = self.tile
         width = wide * max(1, WIDTH // wide)
         height = -(-max(asked.count or 0, ELEMENTS) // width // tall) * tall
+        yield Question(self.drawn((height, width), asked.key, f"check {self.contract}"), ("stratified",))
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Random codes and levels in tensors of many shapes."""
+        return tiles(self, asked, lambda shape, why: self.drawn(shape, asked.key, f"{why} {self.contract}"))
+
+    def drawn(self, shape: tuple[int, int], key: int, stream: str) -> dict[str, Bits]:
+        """Return random codes and levels of a shape: numbers of narrow formats, of wide ones within 64 binades."""
         block = self.operation.block
-        shapes: dict[str, Shape] = {"codes": (height, width)}
-        shapes |= {level.name: parts_of((height, width), extent_of(level.granularity, block)) for level in block.facts.levels}
+        shapes: dict[str, Shape] = {"codes": shape}
+        shapes |= {level.name: parts_of(shape, extent_of(level.granularity, block)) for level in block.facts.levels}
         operands = {}
-        for number, (name, shape) in enumerate(shapes.items()):
+        for number, (name, each) in enumerate(shapes.items()):
             fmt = self.operands[name]
             assert fmt is not None
-            flat, derived = words(asked.key, int(np.prod(shape)), 0, stream_of(f"check {self.contract}") + number), derive.codes(fmt)
+            flat, derived = words(key, int(np.prod(each)), 0, stream_of(stream) + number), derive.codes(fmt)
             if name == "codes":
                 flat = flat & np.uint32((1 << derived.bits) - 1)
             elif derived.bits <= 16:
                 flat = flat % np.uint32(derived.max_code + 1)
             else:
                 flat = flat & np.uint32(0x7FFFFF) | (np.uint32(95) + (flat >> np.uint32(23)) % np.uint32(64)) << np.uint32(23)
-            operands[name] = flat.astype(integer_dtype(fmt)).reshape(shape)
-        yield Question(operands, ("stratified",))
+            operands[name] = flat.astype(integer_dtype(fmt)).reshape(each)
+        return operands
 
     def expect(self, operands: Arrays, engine: str, result: Format, profile: str | None = None, values: bool = False) -> Expected:
         """Return the values; where a level code is open, tile by tile by the exact engine."""

@@ -13,18 +13,13 @@ import numpy as np
 from emu.base.philox import stream_of
 from emu.contracts.drawn import KINDS, tensor
 from emu.contracts.form import Asked, Question
+from emu.contracts.shapes import LAYOUTS, MANY, MOST, SIZES, in_turn
 from emu.spec.models.format import FloatFacts
 
 if TYPE_CHECKING:
     from emu.contracts.quantize.form import QuantizeForm
 
-SIZES: Final = (16, 32, 64, 128, 256, 512, 1024)
 ROWS: Final = (1, 2, 3, 5)  # beside each width in turn
-MANY: Final = (1 << 16) + 1  # rows, or blocks of a row, beyond 16 bits and beyond the limit of a launch grid
-LAYOUTS: Final = {  # how x lies in memory, see emu.check.targets.python.laid
-    "transposed": "x a transposed view", "columns": "x every second column of an array", "rows": "x every second row of an array",
-    "offset": "x inside of an array", "three": "x with three axes",
-}  # fmt: skip
 Shape = tuple[int, int]
 
 
@@ -40,10 +35,7 @@ def shapes_of(form: QuantizeForm, multiple: Shape = (1, 1)) -> list[Shape]:
     unit = (tall, wide) if form.recipe.facts.tail == "error" else (1, 1)
     steps = tuple(int(np.lcm(part, each)) for part, each in zip(unit, multiple, strict=True))
     rounded = dict.fromkeys((-(-max(shape[0], 1) // steps[0]) * steps[0], -(-shape[1] // steps[1]) * steps[1]) for shape in found)
-    order = sorted(rounded, key=lambda shape: shape[0] * shape[1])
-    half = len(order) // 2
-    small, large = order[:half], order[half:]
-    return [shape for pair in zip(large, small, strict=False) for shape in pair] + large[half:]
+    return in_turn(rounded)
 
 
 def many(form: QuantizeForm, multiple: Shape = (1, 1)) -> list[Shape]:
@@ -52,7 +44,7 @@ def many(form: QuantizeForm, multiple: Shape = (1, 1)) -> list[Shape]:
     steps = (int(np.lcm(tall, multiple[0])), int(np.lcm(wide, multiple[1])))
     both = ((MANY, wide), (tall, MANY * wide))
     rounded = [(-(-rows // steps[0]) * steps[0], -(-columns // steps[1]) * steps[1]) for rows, columns in both]
-    return [shape for shape in rounded if shape[0] * shape[1] <= 1 << 23]
+    return [shape for shape in rounded if shape[0] * shape[1] <= MOST]
 
 
 def in_shapes(form: QuantizeForm, asked: Asked) -> Iterator[Question]:

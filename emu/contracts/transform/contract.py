@@ -12,12 +12,14 @@ import numpy as np
 
 from emu.base.caches import lazy
 from emu.base.errors import EngineError
+from emu.base.philox import stream_of
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, array_of, entry, native, present, stored_bits
-from emu.contracts.drawn import every_binade, ordinary
+from emu.contracts.drawn import KINDS, every_binade, ordinary, tensor
 from emu.contracts.examples import compare_codes, split
 from emu.contracts.form import Arrays, Asked, Bits, Expected, Form, Question, Shape, chosen_engine, integer_dtype
 from emu.contracts.rows import Answer, Input, pack, unpack
+from emu.contracts.shapes import tiles
 from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
 from emu.contracts.wires import Edit, edits
@@ -34,6 +36,7 @@ from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
 from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, SpecObject, Transform
+from emu.spec.models.format import FloatFacts
 from emu.spec.models.transform import TransformFacts
 from emu.spec.registry import get
 
@@ -312,6 +315,16 @@ class TransformForm(Form):
     def stratified(self, asked: Asked) -> Iterator[Question]:
         """Ordinary tensors of every kind."""
         return ordinary(self, asked)
+
+    def in_shapes(self, asked: Asked) -> Iterator[Question]:
+        """Ordinary tensors of many shapes."""
+        source = self.operation.source
+
+        def drawn(shape: tuple[int, int], why: str) -> dict[str, Bits]:
+            kind, stream = sum(shape) % len(KINDS), stream_of(f"{why} {self.contract}")
+            return {"x": tensor(source, kind, shape[0] * shape[1], shape[1], asked.key, stream).reshape(shape)}
+
+        return tiles(self, asked, drawn) if isinstance(source.facts, FloatFacts) else iter(())
 
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """One value an element."""
