@@ -98,7 +98,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Of a test with the mark `cases(n, m)`, keep n cases in the default run and m of the others in the exhaustive one, each spread evenly.
 
     What is left then runs with EMU_ALL=1 alone. Without m the exhaustive run has all of the others.
+    Of recipes of large tiles, for which the reference model takes seconds, one is asked in the default run; files of stores ask for all.
     """
+    large = _recipes_of_large_tiles()[1:]
+    for item in items:
+        if isinstance(item, pytest.Function) and "tests/checkpoint/" not in item.nodeid and hasattr(item, "callspec"):
+            if any(isinstance(value, str) and value in large for value in item.callspec.params.values()):
+                item.add_marker("exhaustive")
     found: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("cases"):
@@ -118,6 +124,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         gone = set(left)
         items[:] = [item for item in items if item not in gone]
+
+
+def _recipes_of_large_tiles() -> list[str]:
+    from emu.spec import get, names
+
+    shapes = {name: get("block", get("recipe", name).facts.block).facts.shape for name in names("recipe")}
+    return [name for name, (rows, columns) in shapes.items() if rows * columns > 4096]
 
 
 def spread(items: list[pytest.Item], count: int) -> list[pytest.Item]:
