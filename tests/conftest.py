@@ -102,9 +102,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     large = _recipes_of_large_tiles()[1:]
     for item in items:
-        if isinstance(item, pytest.Function) and "tests/checkpoint/" not in item.nodeid and hasattr(item, "callspec"):
-            if any(isinstance(value, str) and value in large for value in item.callspec.params.values()):
-                item.add_marker("exhaustive")
+        values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+        if "tests/checkpoint/" not in item.nodeid and any(isinstance(value, str) and value in large for value in values):
+            item.add_marker("exhaustive")
     found: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("cases"):
