@@ -74,7 +74,7 @@ const ticks = () => [...document.querySelectorAll("#line text")].map(item => ite
 const send = (kind, share) => { const box = at("#line").getBoundingClientRect();
     const there = {clientX: box.left + share * box.width, clientY: box.top + 10, bubbles: true, cancelable: true};
     at("#line").dispatchEvent(new PointerEvent(kind, there)); };
-const mark = () => { const mark = at("#line path").getBoundingClientRect(), box = at("#line").getBoundingClientRect();
+const mark = () => { const mark = at("#line path:not(#bin)").getBoundingClientRect(), box = at("#line").getBoundingClientRect();
     return (mark.left + mark.width / 2 - box.left) / box.width; };
 out.before = [at("[name=code]").value, ticks()];
 send("pointermove", 0.9); out.idle = at("[name=code]").value;

@@ -178,7 +178,7 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     assert said["edited"] == edited and said["again"] == [edited, ""] and said["mended"] == ["", edited]
     assert Loaded(said["copied"]).written() == said["copied"] == sealed(start(("bias 1", "bias 2")) + "end 0\n")
     assert said["python"].startswith("Copy Python: for objects of the spec") and said["c"].startswith("Copy C: for objects of the spec")
-    assert said["shell"] == "echo a 40200000 | emu_ref fill convert/mine/rne/nvidia --source fp32 --descriptor mine.txt"
+    assert said["shell"] == "printf 'a 40200000\\n' | emu_ref fill convert/mine/rne/nvidia --source fp32 --descriptor mine.txt"
     assert said["rows"] > 20
     assert said["wrong"] == ["descriptor line 6: out of range '99': write an integer without leading zeros from 1 to 15", None, True]
     assert said["block"] == ["", True] and said["left"] == [None, "e2m1", False, ""]

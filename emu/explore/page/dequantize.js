@@ -77,7 +77,7 @@ function backFigure({values, sides, element}, to) {
   const {low, high} = endsOf(known, to), zero = {n: 0n, e: 0}, y = number => 180 - pixels(number, low, high, 140), wide = Math.max(10, 640 / some.length), x = i => 10 + i * wide, fits = (text, room_) => 7 * text.length <= room_;
   const bar = ({code, value}, i) => {
     const number = code === "open" ? null : decode(formatOf(to), BigInt(code)), isThere = number && isFinite_(number), end = isThere ? y(dyadic(number)) : y(zero), top = Math.min(end, y(zero)), text = number ? shortText(number) : "open";
-    return `<g data-i="${first + i}"><title>element ${first + i}: ${value}</title><rect x="${x(i)}" width="${wide}" y="24" height="176" fill="${first + i === element ? "var(--part)" : "transparent"}"/><rect class="bar" x="${x(i) + 1}" width="${wide - 2}" y="${top - 1}" height="${Math.abs(end - y(zero)) + 2}" fill="var(--bin0)"/>` +
+    return `<g data-i="${first + i}"><title>element ${first + i}: ${value}</title><rect x="${x(i)}" width="${wide}" y="24" height="176" fill="${first + i === element ? "var(--part)" : "transparent"}"/><rect class="bar" x="${x(i) + 1}" width="${wide - 2}" y="${top - 1}" height="${Math.max(end, y(zero)) - top + 2}" fill="var(--bin0)"/>` +
       `${fits(text, wide) ? `<text x="${x(i + 0.5)}" y="${isThere && number.sign ? end + 14 : top - 4}" text-anchor="middle">${text}</text>` : ""}</g>`;
   };
   const starts = (parts || []).flatMap((part, i) => !i || part !== parts[i - 1] ? [i] : []), lines = starts.map((start, i) => {
