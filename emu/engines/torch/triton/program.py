@@ -64,7 +64,8 @@ class _Lowering:
         """Return the whole program. Raises: EngineError."""
         checked = self.checked
         rows, lanes = checked.block.facts.shape
-        self.require(is_binary32(checked.arithmetic) and rows == 1 and checked.block.is_alone and not lanes & (lanes - 1), "its block or its arithmetic")
+        is_plain = rows == 1 and checked.block.is_alone and not lanes & (lanes - 1)
+        self.require(is_plain and is_binary32(checked.arithmetic), "its block or its arithmetic")
         block = Extent(1, lanes)
         for item in checked.instructions:
             self.require(item.type.extent in (TENSOR, block, ELEMENT), f"step {item.out}: its place")
