@@ -133,8 +133,10 @@ class _Checker:
 
     def inner(self, name: str) -> bool:
         """Tell whether an answer has a code for each block or element; a tensor scale is one for all."""
-        return name == "codes" or self.form.block is None or any(
-            level.name == name and level.granularity != "tensor" for level in self.form.block.facts.levels
+        return (
+            name == "codes"
+            or self.form.block is None
+            or any(level.name == name and level.granularity != "tensor" for level in self.form.block.facts.levels)
         )
 
     def verdict(self) -> Verdict:

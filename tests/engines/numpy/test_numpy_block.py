@@ -30,9 +30,7 @@ from emu.spec.registry import get, names
 RECIPES = names("recipe")
 FP32 = get("format", "fp32")
 AMAX = [
-    name
-    for name in RECIPES
-    if strategies.draws_random(name) is None and npy.quantize_program(get("recipe", name)).reads("tensor_amax")
+    name for name in RECIPES if strategies.draws_random(name) is None and npy.quantize_program(get("recipe", name)).reads("tensor_amax")
 ]
 FINITE_AMAX = [0, 1, 0x00008DC0, 0x04C00000, 0x05280000, 0x05280001, 0x3F800000, 0x40E00001, 0x45280000, 0x4B000000, 0x7F7FFFFF]
 Matrix = Callable[..., Any]
