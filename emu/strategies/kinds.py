@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from emu.spec.models.format import CodebookFacts, FloatFacts
 from emu.spec.programs.program import quantize_program
 from emu.strategies.numbers import codes
 from emu.strategies.points import CodeArray, codes_near, decision_sample, dtype_of, edge_codes, element_maximum
+
+MOST_DRAWN: Final = 256  # elements of a tile
 
 
 @st.composite
@@ -32,6 +35,7 @@ def blocks(
 
     Each block is one of: any numbers; one binade; the block maximum beside a tie of the scale, other elements at ties of the elements;
     powers of two; zeros of both signs; subnormals; numbers near the largest.   specials: True puts NaN and Inf in, too.
+    Of a tile of more than 256 elements 256 are drawn, and repeated.
     """
     chosen: Recipe = get("recipe", recipe)
     fmt: Format = get("format", source)
@@ -40,8 +44,9 @@ def blocks(
     parts = []
     for _ in range(count):
         kind = draw(st.sampled_from(sorted(kinds)))
-        flat = draw(st.lists(kinds[kind](), min_size=rows * lanes, max_size=rows * lanes))
-        parts.append(np.array(flat, dtype_of(fmt)).reshape(rows, lanes))
+        size = min(rows * lanes, MOST_DRAWN)
+        flat = draw(st.lists(kinds[kind](), min_size=size, max_size=size))
+        parts.append(np.resize(np.array(flat, dtype_of(fmt)), (rows, lanes)))
     return np.concatenate(parts, axis=1)
 
 

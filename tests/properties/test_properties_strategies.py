@@ -57,6 +57,16 @@ def test_tensors_of_every_recipe_and_source_can_be_quantized(recipe):
     answers()
 
 
+def test_a_large_tile_is_drawn_in_part_and_repeated():
+    @FEW
+    @given(strategies.blocks("e4m3_tile128_deepseek", count=1))
+    def answers(drawn):
+        flat = drawn.reshape(-1)
+        assert drawn.shape == (128, 128) and (flat[256:] == flat[:-256]).all()
+
+    answers()
+
+
 @pytest.mark.parametrize("recipe", ["nvfp4_te_ref", "nvfp4_torchao", "mxfp4_torchao_floor", "nvufp4"])
 def test_near_element_ties_fix_the_scale(recipe):
     """The scale stored is that of a number times a power of two: the maximum is the element maximum times it, exactly."""
