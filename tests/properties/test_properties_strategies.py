@@ -12,7 +12,7 @@ from emu import strategies
 from emu.base.errors import OpenError, OperandError
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get, names
-from emu.spec.contract import any_plan_of, contracts, parse
+from emu.spec.contract import any_plan_of, contracts, parse, recipes_of_blocks
 
 SOURCES = ("fp32", "bf16", "fp16")
 FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
@@ -47,7 +47,7 @@ def test_every_tensor_can_be_quantized(recipe, source):
 
 
 @pytest.mark.cases(0, 30)
-@pytest.mark.parametrize("recipe", names("recipe"))
+@pytest.mark.parametrize("recipe", recipes_of_blocks())
 def test_tensors_of_every_recipe_and_source_can_be_quantized(recipe):
     @FEW
     @given(st.sampled_from(SOURCES).flatmap(lambda source: st.tuples(st.just(source), strategies.tensors(recipe, source))))
