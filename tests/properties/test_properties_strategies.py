@@ -11,7 +11,7 @@ import emu
 from emu import strategies
 from emu.base.errors import OpenError, OperandError
 from emu.engines.exact.decode import decode_code
-from emu.spec import derive, get, names
+from emu.spec import derive, get
 from emu.spec.contract import any_plan_of, contracts, parse, recipes_of_blocks
 
 SOURCES = ("fp32", "bf16", "fp16")
