@@ -129,8 +129,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _recipes_of_large_tiles() -> list[str]:
     from emu.spec import get, names
 
-    shapes = {name: get("block", get("recipe", name).facts.block).facts.shape for name in names("recipe")}
-    return [name for name, (rows, columns) in shapes.items() if rows * columns > 4096]
+    blocks = {name: get("block", get("recipe", name).facts.block) for name in names("recipe")}
+    return [name for name, block in blocks.items() if block.facts.shape[0] > 1 and not block.is_alone]
 
 
 def spread(items: list[pytest.Item], count: int) -> list[pytest.Item]:

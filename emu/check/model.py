@@ -14,12 +14,13 @@ Not here: how a target is reached (target_*.py), which inputs are tried (emu/con
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from emu.contracts.form import Arrays
 
 Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing", "too_little"]
 Calls = Literal["arrays", "pointers", "programs", "files"]
+RAISED: Final = (Exception, SystemExit)  # of a kernel: sys.exit would end the check itself
 
 
 class Target(Protocol):

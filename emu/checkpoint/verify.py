@@ -25,7 +25,7 @@ from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, row_step
 from emu.checkpoint.report import CheckpointReport, TensorReport
 from emu.checkpoint.rescaled import Rescaled, can_rescale
-from emu.checkpoint.store import companions, matches
+from emu.checkpoint.store import Match, companions, matches
 from emu.ops.functions import convert
 from emu.spec import get
 from emu.spec.derive import nan_codes
@@ -107,12 +107,14 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     report = identify_files(path, None if stored else original)
     done = Verified(container.path, len(report.tensors), report.others)
     done.faults += _of_report(report)
-    tensors, plain = _opened(container)
+    found = matches(container)
+    chosen = [fitting[0] for fitting in found]
+    tensors, plain = _opened(container, found)
     for tensor in tensors:
         done.faults += _padding(tensor)
         fault = bytes_fault(container, tensor.match)
         done.faults += [Fault(tensor.name, fault)] if fault else []
-    for item in elsewhere(container, [fitting[0] for fitting in matches(container)]):
+    for item in elsewhere(container, chosen):
         done.unread += 1
         done.faults += [Fault(item.name, item.fault)] if item.fault else []
     for entry in plain:
@@ -122,7 +124,7 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None) -> V
     elif before is not None:
         done.compared, done.uncompared = sum(_seen(item) for item in report.tensors), len(report.uncompared)
         done.lacking = next((item.recipes[0].why for item in report.tensors if item.recipes), done.lacking)
-        done.faults += _unlike(plain, container, before) if done.compared else ()
+        done.faults += _unlike(plain, container, before, chosen) if done.compared else ()
     return done
 
 
@@ -149,9 +151,8 @@ def _seen(tensor: TensorReport) -> bool:
     return any(item.verdict != UNSEEN for item in tensor.recipes)
 
 
-def _opened(container: Container) -> tuple[list[StoredTensor], list[Entry]]:
-    """Return the weights whose shapes are right, and the tensors that belong to none."""
-    found = matches(container)
+def _opened(container: Container, found: list[tuple[Match, ...]]) -> tuple[list[StoredTensor], list[Entry]]:
+    """Return the weights whose shapes are right, and the tensors that belong to none. found: what matches gives."""
     tensors = [item for item in (open_tensor(container, fitting) for fitting in found) if isinstance(item, StoredTensor)]
     belonging = companions(container, [fitting[0] for fitting in found])
     return tensors, [entry for name, entry in container.entries.items() if name not in belonging]
@@ -186,7 +187,7 @@ def _nan(container: Container, entry: Entry) -> Iterator[Fault]:
 
 def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container, before: Container, faults: list[Fault]) -> int:
     """Compare with a quantized original: weights by their numbers, other tensors byte by byte. Returns: weights compared."""
-    originals, others = _opened(before)
+    originals, others = _opened(before, matches(before))
     theirs = {_key(item.name): item for item in originals}
     count = 0
     for tensor in tensors:
@@ -209,12 +210,11 @@ def _same(tensors: list[StoredTensor], plain: list[Entry], container: Container,
     return count
 
 
-def _unlike(plain: list[Entry], container: Container, before: Container) -> Iterator[Fault]:
+def _unlike(plain: list[Entry], container: Container, before: Container, found: list[Match]) -> Iterator[Fault]:
     """Yield tensors of an original that is not quantized which are missing here, or not quantized here and not its numbers.
 
     A tensor of another float type is the original's, rounded to nearest even. What emu quantize says that it left out may be missing.
     """
-    found = [fitting[0] for fitting in matches(container)]
     held = {match.module + suffix for match in found for suffix in match.store.facts.weights}
     held |= {name for match in found for name in left_out(container, match)} | {item.name for item in elsewhere(container, found)}
     mine = {entry.name: entry for entry in plain}

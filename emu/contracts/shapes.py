@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import lcm, prod
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from emu.contracts.form import Asked, Bits, Form, Question
 
@@ -22,12 +22,12 @@ IN_A_ROW: Final = {"columns": "every second code of an array", "offset": "codes 
 LENGTHS: Final = tuple(sorted({*range(1, 35), *(size + off for size in SIZES for off in (-1, 0, 1))}))
 TILES: Final = ((1, 1), (1, 2), (1, 3), (1, 7), (2, 1), (3, 5), (5, 1), *((1, size + off) for size in SIZES for off in (-1, 1)),
                 *((size + off, 1 + (size + off) % 3) for size in SIZES for off in (-1, 1)))  # fmt: skip
-Sized = TypeVar("Sized", bound=tuple[int, ...])
+Sized = TypeVar("Sized")
 
 
-def in_turn(shapes: Iterable[Sized]) -> list[Sized]:
-    """Return shapes, large and small in turn, so that nothing stale fits."""
-    order = sorted(shapes, key=prod)
+def in_turn(shapes: Iterable[Sized], size: Callable[[Any], int] = prod) -> list[Sized]:
+    """Return shapes, large and small in turn, so that nothing stale fits. size: elements of a shape."""
+    order = sorted(shapes, key=size)
     half = len(order) // 2
     small, large = order[:half], order[half:]
     return [shape for pair in zip(large, small, strict=False) for shape in pair] + large[half:]
@@ -38,10 +38,10 @@ def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[
 
     drawn: a number of codes -> codes. Every length is a multiple of what the target needs of a row.
     """
-    step, own = asked.multiple[1], [(prod(shape),) for shape in asked.shapes]
-    chosen = [*own, *in_turn((length,) for length in LENGTHS), *([] if asked.calls == "programs" else [(MANY,)])]
-    sizes = [-(-length // step) * step for (length,) in dict.fromkeys(chosen)]
-    asks = [*((size, "") for size in dict.fromkeys(sizes)), *((48 * step, layout) for layout in IN_A_ROW if asked.calls == "arrays")]
+    step, many = asked.multiple[1], () if asked.calls == "programs" else (MANY,)
+    chosen = (*map(prod, asked.shapes), *in_turn(LENGTHS, int), *many)
+    sizes = dict.fromkeys(-(-length // step) * step for length in chosen)
+    asks = [*((size, "") for size in sizes), *((48 * step, layout) for layout in IN_A_ROW if asked.calls == "arrays")]
     if asked.calls in ("arrays", "pointers"):
         asks.append((0, ""))
     codes, begin = drawn(sum(size for size, _ in asks)), 0

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import TargetError
-from emu.check.targets.answers import Reading, named, read
+from emu.check.targets.answers import Reading, bits_of, named, read
 from emu.contracts import form_of
 
 FORM = form_of("quantize/nvfp4_te_ref")
@@ -20,6 +20,14 @@ def asked(reading=None, **answers):
 def test_what_fits_is_read():
     found = asked(codes=CODES.astype(np.int64), scale=SCALE.view(ml_dtypes.float8_e4m3fn))
     assert np.array_equal(found["codes"], CODES) and np.array_equal(found["scale"], SCALE)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float32, ml_dtypes.bfloat16])
+def test_an_answer_keeps_its_bits_when_its_memory_is_written_again(kind):
+    answer = np.ones((2, 3), kind)
+    bits, wanted = bits_of("codes", answer)[0], answer.copy()
+    answer[...] = 0
+    assert bits.tobytes() == wanted.tobytes()
 
 
 @pytest.mark.parametrize("code", [16, 31, -1, -128])

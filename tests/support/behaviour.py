@@ -225,7 +225,7 @@ def _recipe(recipe: Recipe, more: Sequence[Tensor]) -> Iterator[Any]:
     fp32 = get("format", "fp32")
     rows, columns = get("block", recipe.facts.block).facts.shape
     program = quantize_program(recipe)
-    few = None if rows * columns <= 1024 else 2  # tensors of a large tile, which is cut
+    few = 2 if rows > 1 and not get("block", recipe.facts.block).is_alone else None  # tensors of a large tile, which is cut
     every = itertools.islice(_tensors(1 if few else rows, max(columns, 16)), few)  # 16 of a whole row, or of a tensor
     own = [Tensor(x, int(SIZES[number % len(SIZES)], 16)) for number, x in enumerate(every)]
     for x, amax, random in (*own, *more):

@@ -11,6 +11,7 @@ from emu.arrays.rows import pack_nibbles
 from emu.base.errors import OperandError, TargetError
 from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import side_of
+from emu.check.model import RAISED
 from emu.check.report.model import Report
 from emu.engines.numpy.layout import places
 from emu.ops.functions import quantize
@@ -95,7 +96,7 @@ def _ask(
     before = {name: item.copy() for name, item in values.items()} | {"slots": slots.copy()}
     try:
         kernel(values["k"], values["v"], *(given[name] for name in NAMES), slots)
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         raise TargetError("raises", f"{count} tokens: {type(error).__name__}: {error}") from error
     for name, item in ({**values, "slots": slots}).items():
         if item.tobytes() != before[name].tobytes():

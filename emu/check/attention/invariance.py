@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
+from emu.check.model import RAISED
 from emu.check.report.model import Report
 from emu.check.targets.answers import bits_of
 
@@ -76,7 +77,7 @@ def _compare(
                 found, _ = bits_of("the result", kernel(**given, **arguments))
             except TargetError:
                 raise
-            except (Exception, SystemExit) as error:
+            except RAISED as error:
                 raise TargetError("raises", f"a batch of {len(chosen)} rows, {arguments}: {type(error).__name__}: {error}") from error
             if found.ndim < 1 or len(found) != len(chosen):
                 raise TargetError("shape", f"a batch of {len(chosen)} rows gave shape {found.shape}: rows go along axis 0")

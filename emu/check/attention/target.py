@@ -12,6 +12,7 @@ from emu.arrays.rows import pack_nibbles
 from emu.base.errors import OperandError, TargetError
 from emu.check.attention.contract import Attention
 from emu.check.matmul.numbers import Bits
+from emu.check.model import RAISED
 from emu.check.targets.answers import bits_of
 from emu.contracts.form import integer_dtype
 from emu.ops.quantized import Quantized
@@ -46,7 +47,7 @@ class AttentionTarget:
         try:
             with np.errstate(all="ignore"):
                 found = self.fn(**given) if self.by_name else self.fn(*given.values())
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         for name, item in given.items():
             if _bytes(item) != before[name]:
@@ -95,7 +96,7 @@ class AttentionTarget:
                 if fmt is None and bits.dtype.itemsize != np.dtype(integer_dtype(wanted)).itemsize:
                     raise TargetError("dtype", f"{self.name} gave {name} as {bits.dtype}: answer {wanted.id} values or their bits")
                 bits = np.ascontiguousarray(bits).view(integer_dtype(wanted))
-            answer[name] = np.array(bits)  # a copy: the next answer may take its place
+            answer[name] = bits
         if ("p_codes" in answer) != ("p_scales" in answer) or ("p_codes" in answer and self.contract.p is None):
             raise TargetError("shape", f"{self.name}: p_codes and p_scales come together, with a recipe of P in the contract")
         return answer

@@ -23,6 +23,7 @@ from emu.base.errors import OperandError, TargetError, ToolError
 from emu.check.matmul.groups import padding, scale_starts, tiled
 from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import Pair, Side, pair_of
+from emu.check.model import RAISED
 from emu.check.targets.answers import LAYOUTS, PACKINGS, bits_of
 from emu.check.targets.signature import Parameter, parse_signature
 from emu.contracts.form import FLAGS, Arrays, integer_dtype
@@ -120,7 +121,7 @@ class GemmTarget:
         if bits.shape != shape:
             raise TargetError("shape", f"{self.name} gave shape {bits.shape}, [{'M' if len(shape) == 2 else 'B, M'}, N] is {shape}")
         told = {} if raised is None else {FLAGS: bits_of(FLAGS, raised)[0]}
-        return {"d": np.array(bits, order="C").view(wanted).reshape(-1, shape[-1])} | told  # a copy: the next answer may take its place
+        return {"d": np.ascontiguousarray(bits).view(wanted).reshape(-1, shape[-1])} | told
 
 
 def result_shape(operands: Arrays) -> tuple[int, ...]:
@@ -146,7 +147,7 @@ class PythonGemm(GemmTarget):
         try:
             with np.errstate(all="ignore"):
                 found = self.fn(*positional, **{name: item for name, item in given.items() if name in self._by_name})
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         for name, item in given.items():
             if self._bytes(item) != before[name]:

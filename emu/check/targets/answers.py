@@ -97,12 +97,12 @@ def _kind(found: Any) -> str:
 def bits_of(name: str, found: Any) -> tuple[Bits, str | None]:
     """Return an array as unsigned bits and the format of its dtype ("packed" for two codes a byte, None for plain integers).
 
-    Raises: TargetError (dtype).
+    A copy, because a kernel may write its next answer into the same memory.   Raises: TargetError (dtype).
     """
     if type(found).__module__.partition(".")[0] == "torch":
         return _torch_bits(name, found)
     try:
-        array = np.asarray(found)
+        array = np.array(found)
     except (ValueError, TypeError) as error:
         raise TargetError("dtype", f"{name} is no array: {str(error).splitlines()[0]}") from None
     if array.dtype.name in FORMAT_OF_DTYPE:
@@ -115,7 +115,7 @@ def bits_of(name: str, found: Any) -> tuple[Bits, str | None]:
 
 
 def _torch_bits(name: str, tensor: Any) -> tuple[Bits, str | None]:
-    tensor = tensor.detach().cpu().contiguous()
+    tensor = tensor.detach().cpu().contiguous().clone()
     kind = str(tensor.dtype).removeprefix("torch.")
     if kind in ("uint8", "int8", "int16", "int32", "int64"):
         return tensor.numpy(), None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import OperandError
-from emu.check.model import Target
+from emu.check.model import RAISED, Target
 from emu.check.targets.c import c_target
 from emu.check.targets.exec import exec_target
 from emu.check.targets.python import python_target
@@ -78,7 +78,7 @@ def function_of(text: str) -> Any:
             if "" not in sys.path:
                 sys.path.insert(0, "")
             module = importlib.import_module(where)
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         raise OperandError(f"target {text!r} cannot be imported: {type(error).__name__}: {error}") from None
     found: Any = module
     for part in name.split("."):

@@ -11,7 +11,7 @@ import numpy as np
 
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError
-from emu.check.model import Calls
+from emu.check.model import RAISED, Calls
 from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, named, read
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names
@@ -49,14 +49,14 @@ class PythonTarget:
         try:
             with np.errstate(all="ignore"):  # NaN, infinities and overflows are asked on purpose
                 found = self.fn(*(given[name] for name in positional), **{name: given[name] for name in names if name not in positional})
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             raise TargetError("raises", f"{self.name} raised {type(error).__name__}: {error}") from error
         self._check_unchanged(operands, given)
         arrays = named(found, self.form, self.reading)
         if layout == "three":
             arrays = {name: array.reshape(-1, *array.shape[2:]) if array.ndim > MATRIX else array for name, array in arrays.items()}
         answers, self.result = read(arrays, self.form, operands, replace(self.reading, gives=None), self.result)
-        return {name: array.copy() for name, array in answers.items()}  # a kernel may write its next answer into the same memory
+        return answers
 
     def _litter(self, operands: Arrays) -> None:
         """Fill and free memory of the sizes of the answers: an answer that is not written whole then holds junk, not an older answer."""
