@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from emu.base.errors import SpecError
-from emu.spec import Policy, Recipe, derive, get, names
+from emu.spec import Block, Policy, Recipe, derive, get, names
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
@@ -53,12 +53,26 @@ def link(room: str, **state: object) -> str:
     return f"{room}?{urlencode({**given, 'spec': ''.join(found)})}"
 
 
-def see(made: str | None) -> list[str]:
-    """Return the line that a report prints of a link, or that says that there is none."""
+def see(made: str | None, contract: str = "") -> list[str]:
+    """Return the line that a report prints of a link, or that says why there is none. contract: of the row, where one is known."""
     if made is None:
-        return [NO_ROOM]
+        operation, _, rest = contract.partition("/")
+        recipe: Recipe | None = get("recipe", rest.partition("/")[0]) if operation in ("quantize", "dequantize") else None
+        why = None if recipe is None else elsewhere(recipe)
+        if recipe is None or why is None:
+            return [NO_ROOM]
+        return [f"no link: emu explore shows blocks of at most {MOST} elements, and {recipe.id} has {why}"]
     added = "".join(f"--spec {shlex.quote(str(folder))} " for folder in added_folders())
     return [f"see it: emu explore {added}--open '{made}'"]
+
+
+def elsewhere(recipe: Recipe) -> str | None:
+    """Return why the page does not have a recipe, in words that follow `it has`; None: the page has it."""
+    block: Block = get("block", recipe.facts.block)
+    if block.is_alone:
+        return None
+    height, width = block.facts.shape
+    return f"one scale for a tile of {height} x {width}" if height * width > 1 else f"one scale for a whole {block.scale_level.granularity}"
 
 
 def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan) -> str | None:
@@ -191,7 +205,7 @@ def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str,
     """Return the link of codes and levels of whole tiles; None where they are too many. element: that is looked at, row after row."""
     block, many = operation.block, len(rows) * len(rows[0])
     height, width = block.facts.shape
-    if many > MOST or len(rows) % height or len(rows[0]) % width or not _is_there("recipe", operation.recipe.id):
+    if many > MOST or len(rows) % height or len(rows[0]) % width or elsewhere(operation.recipe) is not None:
         return None
 
     def text(codes: Sequence[Sequence[int]], name: str) -> str:
@@ -236,6 +250,8 @@ def _of_block(
 ) -> str | None:
     """Return the link of the row of blocks, or of tiles, in which an answer lies. rows, drawn: all codes, and random words, row by row."""
     recipe: Recipe = operation.recipe
+    if elsewhere(recipe) is not None:
+        return None
     program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
     height, width = program.block.facts.shape
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0

@@ -16,7 +16,7 @@ from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
-from emu.explain.link import DIGITS, OBJECTS
+from emu.explain.link import DIGITS, OBJECTS, elsewhere
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, Transform, get, names
 from emu.spec.contract import ContractName, level_plans, plans
@@ -64,7 +64,7 @@ def known_objects() -> list[SpecObject]:
         for name in names(kind):
             try:
                 thing = get(kind, name)
-                if isinstance(thing, Recipe) and not get("block", thing.facts.block).is_alone:
+                if isinstance(thing, Recipe) and elsewhere(thing) is not None:
                     continue  # the page shows one block
                 descriptor_text([thing])
             except EmuError:  # open facts, or a limit of the C reference: what it cannot compute is not offered
@@ -98,6 +98,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
+        "elsewhere": {name: why for name in names("recipe") if (why := elsewhere(get("recipe", name)))},
     }
 
 

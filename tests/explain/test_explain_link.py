@@ -12,7 +12,7 @@ from emu.contracts.dot.rows import row_of
 from emu.explain.link import NO_ROOM, OBJECTS, link, of_dot, of_operands, of_values, see
 from emu.spec import get
 from emu.spec.datapath import resolve
-from emu.spec.registry import digest, replaced
+from emu.spec.registry import digest, names, replaced
 
 
 def fields(made: str) -> dict[str, str]:
@@ -119,6 +119,24 @@ def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
     assert of_operands(drawn, {"x": x[:3]}, (2, 1)) is None  # the words are not told
     (case,) = drawn.draw(5, 6)
     assert [int(word, 16) for word in fields(of_values(drawn, case.values))["random"].split()] == drawn.taken(case.values)[2][0]
+
+
+LARGE = {"row": "a whole row", "tensor": "a whole tensor", "tile128": "a tile of 128 x 128"}
+
+
+def test_recipes_that_the_page_has_not_have_no_link_and_say_why():
+    found = [name for name in names("recipe") if not get("block", get("recipe", name).facts.block).is_alone]
+    assert {name.split("_")[1] for name in found} == set(LARGE) and len(found) > 10
+    for name in found:
+        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((2, 128), np.uint32)}, (1, 2)) is None
+        profile = next(iter(get("recipe", name).facts.dequantize))
+        contract = parse(f"dequantize/{name}/{profile}")
+        levels = {level.name: np.zeros((1, 1), np.uint32) for level in contract.block.facts.levels}
+        assert of_operands(contract, {"codes": np.zeros((128, 128), np.uint8), **levels}, (1, 2)) is None
+        (line,) = see(None, str(contract.name))
+        said = LARGE[name.split("_")[1]]
+        assert line == f"no link: emu explore shows blocks of at most 512 elements, and {name} has one scale for {said}"
+    assert see(None, "quantize/mxfp4_torchao_floor") == see(None, "insn/x") == [NO_ROOM]
 
 
 def test_machines_stand_side_by_side_where_they_take_the_same():

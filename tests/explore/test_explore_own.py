@@ -73,8 +73,9 @@ FAULTS = {
     "the rounding of the page": ("C.ex_rounding(libraryOf(own.roundings.includes(id)),", "C.ex_rounding(libraryOf(false),"),
     "the policy of the page": ("own.policies.some(([name, of]) => name === id && of === to)", "false"),
     "the first descriptor for ever": ("if (text === own.text) return;", "if (own.text) return;"),
-    "what was looked up of the last one": ("[found, grids].forEach(kept", "[grids].forEach(kept"),
-    "the grid of the last one": ("[found, grids].forEach(kept", "[found].forEach(kept"),
+    "what was looked up of the last one": ("[found, grids, answers].forEach(kept", "[grids, answers].forEach(kept"),
+    "the grid of the last one": ("[found, grids, answers].forEach(kept", "[found, answers].forEach(kept"),
+    "the edges of the last one": ("[found, grids, answers].forEach(kept", "[found, grids].forEach(kept"),
 }  # fmt: skip
 
 
@@ -94,16 +95,16 @@ def start(*changes: tuple[str, str]) -> str:
     return text
 
 
-NEIGHBOURS = ["2", "3", "2.5", "3"]
+NEIGHBOURS = ["2", "3", "(2.5, 3.5)", "2.5", "3", "(2.25, 2.75)", "2", "3", "(2.5, …: where the format ends the policy decides"]
 
 
 def neighbours(page: str, folder: Path) -> list[str]:
-    """The values below and above 2.6 in two formats of one name, one after the other; the second stands behind another format."""
+    """The values below and above 2.6 and its bin in formats of one name, one after the other; the second stands behind another format."""
     facts = start()[start().index("class") : start().index("roundings")]
     changes = ("formats 1\nformat mine\n", f"formats 2\nformat before\n{facts}format mine\n")
     second = start(("frac_bits 1", "frac_bits 2")).replace(changes[0], changes[1])
-    asked = [link("number", own=own, to="mine", code="0x40266666") for own in (start(), second)]
-    return [said.get(key, "") for said in texts(page, asked, folder) for key in ("below", "above")]
+    asked = [link("number", own=own, to="mine", code="0x40266666") for own in (start(), second, start(("bias 1", "bias 2")))]
+    return [said.get(key, "") for said in texts(page, asked, folder) for key in ("below", "above", "bin")]
 
 
 def test_neighbours_follow_the_facts(page, tmp_path):

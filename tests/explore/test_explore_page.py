@@ -16,6 +16,7 @@ from emu.cli.main import run
 from emu.engines.exact import block, convert, layout
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
+from emu.explain.link import elsewhere
 from emu.explain.link import link as page_link
 from emu.spec import get, names
 from emu.spec.contract import recipes_of_blocks
@@ -422,6 +423,21 @@ def test_a_wrong_link_says_what_is_wrong(page, tmp_path):
     }});"""
     for (link_, said), (fault, sentence, refused) in zip(WRONG_LINKS.items(), answers(page, script, tmp_path), strict=True):
         assert said in fault and fault == refused and sentence is None, link_
+
+
+def test_recipes_that_the_page_has_not_are_said_where_one_looks(page, tmp_path):
+    large = {name: why for name in names("recipe") if (why := elsewhere(get("recipe", name)))}
+    script = "return ['block', 'dequantize', 'tensor'].map(room => { history.replaceState(null, '', '#' + room); "
+    script += "dispatchEvent(new HashChangeEvent('hashchange')); return document.querySelector('#elsewhere').textContent; });"
+    for said in answers(page, script, tmp_path, "number"):
+        parts = dict(part.split(": ") for part in said.partition("elements. ")[2].removeprefix("With ").split(". With "))
+        listed = [(name, why) for why, text in parts.items() for name in text.partition(". ")[0].split(", ")]
+        assert sorted(listed) == sorted(large.items()) and len(large) > 10 and said.startswith(f"{len(large)} recipes are not here")
+    fields = {"block": "a", "dequantize": "recipe", "tensor": "recipe"}
+    asked = [link(room, **{field: name}) for name in large for room, field in fields.items()]
+    for place, said in zip(asked, texts(page, asked, tmp_path), strict=True):
+        name = place.partition("=")[2]
+        assert said == {"refused": f"recipe {name}: the page shows blocks of at most 512 elements, and it has {large[name]}"}
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(page):

@@ -148,7 +148,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield headline(report)
     for number, failure in enumerate(report.failures, 1):
         yield ""
-        yield from _failure(number, failure)
+        yield from _failure(number, failure, report.contract)
     if report.failures:
         yield ""
     for suite, count in report.suites.items():
@@ -160,14 +160,14 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (f"  note: {note}" for note in report.notes)
 
 
-def _failure(number: int, failure: Failure) -> Iterator[str]:
+def _failure(number: int, failure: Failure, contract: str) -> Iterator[str]:
     example = failure.example
     yield f"{number}. {failure.name}: {CLASSES[failure.name]}; {failure.count} in {failure.stage}"
     yield f"   {example.place}: contract says {example.want}, kernel gave {example.got}"
     yield f"   smallest counterexample ({example.why}, {example.calls} calls to shrink it):"
     yield from (f"     {name:<12} {text}" for name, text in example.operands.items())
     yield from (f"     {step}" for step in example.steps)
-    yield from (f"   {line}" for line in see(example.link))
+    yield from (f"   {line}" for line in see(example.link, contract))
     if example.note:
         yield f"   {example.note}"
 

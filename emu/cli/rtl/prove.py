@@ -124,7 +124,7 @@ def _see(item: Golden, rows: Sequence[Row]) -> None:
 
     operation = item.operation
     links = [of_values(operation, inputs_of(item.layout, row)) if isinstance(operation, Contract) else None for row in rows]
-    for line in (line for made in links for line in see(made)):
+    for line in (line for made in links for line in see(made, str(operation.name) if isinstance(operation, Contract) else "")):
         note(f"emu: {line}")
 
 

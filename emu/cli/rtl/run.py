@@ -129,11 +129,12 @@ def _see(report: Report) -> None:
         return
     without = set()
     for seen in parse_log(lines).mismatches()[:MOST_SEEN]:
-        made = of_values(find(seen.suite.partition(".s")[0]).operation, [int(text, 16) for text in seen.given])
+        operation = find(seen.suite.partition(".s")[0]).operation
+        made = of_values(operation, [int(text, 16) for text in seen.given])
         if made is None and seen.suite in without:
             continue  # said once of a suite
         without |= {seen.suite} if made is None else set()
-        note(f"emu: {seen.suite} tc={seen.tc}: {see(made)[0]}")
+        note(f"emu: {seen.suite} tc={seen.tc}: {see(made, str(operation.name))[0]}")
 
 
 def _remarks(item: SuiteRun) -> list[str]:

@@ -48,13 +48,14 @@ const found = {};
 function named(kind, id, work) { // descriptors are looked up once; a lookup takes no memory but its name
   const key = `${kind}/${id}`;
   if (!(key in found)) found[key] = scratch(work);
-  return found[key] || refuse(`${kind} ${id}: no such object in this page`);
+  return found[key] || missingObject(kind, id);
 }
+const missingObject = (kind, id) => refuse(kind === "recipe" && META.elsewhere[id] ? `recipe ${id}: the page shows blocks of at most 512 elements, and it has ${META.elsewhere[id]}` : `${kind} ${id}: no such object in this page`);
 const formatOf = id => named("format", id, () => C.ex_format(libraryOf(own.formats.includes(id)), word(id)));
 const roundingOf = id => named("rounding", id, () => C.ex_rounding(libraryOf(own.roundings.includes(id)), word(id)));
 const layoutOf = id => named("layout", id, () => C.ex_layout(libraryOf(own.layouts.includes(id)), word(id)));
 const recipeOf = id => own.recipes.find(recipe => recipe.id === id) || META.recipes.find(recipe => recipe.id === id);
-const programOf = id => named("recipe", id, () => C.ex_program(libraryOf(isOwnRecipe(id)), word(id), 0));
+const programOf = id => !recipeOf(id) ? missingObject("recipe", id) : named("recipe", id, () => C.ex_program(libraryOf(isOwnRecipe(id)), word(id), 0));
 const policyOf = (id, to) => named("policy", `${id}/${to}`, () => C.ex_policy(libraryOf(own.policies.some(([name, of]) => name === id && of === to)), word(id), word(to)));
 function factsOf(format) {
   C.ex_format_facts(format, OUT);

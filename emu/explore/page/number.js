@@ -102,19 +102,21 @@ function lineOf(state, value) {
   return {from, some, parts, all: grid.length};
 }
 
+const answers = {}; // of C about two neighbours of a format under a rounding; useOwn drops them with the facts
+const asked = (what, {to, round: id}, a, b, work) => (answers[`${what} ${to} ${id} ${a.code} ${b.code}`] ??= {found: work()}).found;
 /** The middle of two neighbours, and whether C goes to the upper one from a quarter, the half and three quarters of the way; null: the random integer decides. */
-function goesBetween(state, rounding, a, b) {
+const goesBetween = (state, rounding, a, b) => asked("goes", state, a, b, () => {
   const sum = plus(a.number, b.number), middle = {n: sum.n, e: sum.e - 1}, probes = [nearer(a.number, b.number), middle, nearer(b.number, a.number)];
   return {middle, goes: C.ex_random_bits(rounding) || probes.some(({n}) => n === 0n) ? null : probes.map(number => goesTo(state, rounding, number, a))};
-}
+});
 /** Where numbers between two neighbours change from the lower to the upper one, and whether that place itself goes up; null: it is no place that can be told. */
-function edgeBetween(state, rounding, a, b) {
+const edgeBetween = (state, rounding, a, b) => asked("edge", state, a, b, () => {
   const {middle, goes} = goesBetween(state, rounding, a, b), gap = minus(b.number, a.number), little = {n: gap.n, e: gap.e - 30};
   if (!goes) return null;
   const sides = [plus(a.number, little), minus(middle, little), plus(middle, little), minus(b.number, little)].map(number => number.n === 0n ? null : goesTo(state, rounding, number, a));
   if (sides.every(up => up === goes[1])) return goes[1] ? {number: a.number, goesUp: false} : {number: b.number, goesUp: true};
   return sides.join() === "false,false,true,true" ? {number: middle, goesUp: goes[1]} : null;
-}
+});
 /** The bin of a value of a narrow format, the numbers that C takes to it: its ends, which of them it has, and its bias, the value less the middle of the bin. null: it cannot be told. */
 function binOf(state, value) {
   const grid = gridOf(state.to), rounding = roundingOf(state.round), at = isFinite_(value) ? grid.findIndex(item => compare(item.number, dyadic(value)) === 0) : -1;

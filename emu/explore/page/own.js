@@ -18,7 +18,7 @@ function useOwn(text) {
   if (text === own.text) return;
   if (own.at) C.ex_release(own.mark);
   own = NONE_OWN;
-  [found, grids].forEach(kept => Object.keys(kept).forEach(key => delete kept[key])); // what was looked up may be of it
+  [found, grids, answers].forEach(kept => Object.keys(kept).forEach(key => delete kept[key])); // what was looked up may be of it
   formatNames.clear();
   machines = null;
   if (!text.trim()) return;
