@@ -74,8 +74,10 @@ def command(target: str | None, contract: str, **options: Any) -> int:
         raise OperandError("check: name a TARGET, or --emit, or --results, one of them")
     if junit is not None:
         check_target(junit, force)
-    options["multiple"] = _multiple(options["multiple"])
     product = contract.startswith("matmul/")
+    if target is None:
+        _refuse_unread("--emit" if emit is not None else "--results", product)
+    options["multiple"] = _multiple(options["multiple"])
     strange = next((name for name in _OF_PRODUCTS if options[name] not in (None, False) and not product), None)
     if strange is not None:
         raise OperandError(f"check: --{strange.replace('_', '-')} is of products: {contract} is none")
@@ -89,6 +91,27 @@ def command(target: str | None, contract: str, **options: Any) -> int:
         write_text(junit, report.junit(), force)
     click.echo(report.json() if settings_of().json else report.text())
     return int(report.exit_code)
+
+
+_READ: dict[tuple[str, bool], tuple[str, ...]] = {  # options that a file of inputs or answers has a use for; of products: True
+    ("--emit", False): ("suites", "count", "key", "wants", "source", "result", "multiple", "shapes", "finite"),
+    ("--emit", True): ("suites", "gives", "source", "result", "profile", "finite", "count", "key", "shapes", "wants", "packing",
+                       "scale_layout", "accumulate", "operands", "reduce", "epilogue", "batched", "align", "batch_invariant", "bound"),
+    ("--results", False): ("gives", "result", "packing", "scale_layout", "profile", "junit"),
+    ("--results", True): ("suites", "gives", "source", "result", "profile", "finite", "bound", "junit"),
+}  # fmt: skip
+_ALWAYS = ("contract", "emit", "results", "force")
+
+
+def _refuse_unread(how: str, product: bool) -> None:
+    """Refuse an option that was given and is not read. Raises: OperandError."""
+    context = click.get_current_context()
+    for name in context.params:
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and name not in (*_READ[how, product], *_ALWAYS):
+            word = "suite" if name == "suites" else name.replace("_", "-")
+            about = "the file of inputs says it" if how == "--results" else "it belongs to the check of the answers"
+            raise OperandError(f"check: --{word} is not read beside {how}: {about}, leave it out")
 
 
 def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
@@ -120,9 +143,11 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
     with progress() as bar, listening(lambda text: bar.update(task, description=f"check: {text}")):
         task = bar.add_task("check", total=None)
         if results is not None:
+            if not isinstance(gives, dict | None):
+                raise OperandError("check: --gives of stored answers says which is which: outer=inner, with commas")
             layout = {name: options[name] for name in ("packing", "scale_layout") if options[name] is not None}
             stored = results_target(
-                results, contract=contract, gives=gives if isinstance(gives, dict) else None, result=options["result"], **layout
+                results, contract=contract, gives=gives, result=options["result"], **layout
             )
             about = stored.about
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}

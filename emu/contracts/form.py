@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 EXTRAS = ("tensor_amax", "random", "signs")
 FLAGS = "flags"  # an answer that a kernel may leave out: the report says that they were not compared
-MOST_ROWS = 1 << 12  # drawn rows of an operation without strata of its own
+MOST_ROWS = 1 << 12  # rows of a question, and drawn ones of an operation without strata of its own
+SMALL = 16  # bits of the columns of a row of which every one is asked
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
 Bits = NDArray[Any]
 Arrays = Mapping[str, Bits]
@@ -162,15 +163,23 @@ class Form:
             yield Question(self.completed(operands, asked.key, "directed"), tuple(why_of(case.flags) for case in members))
 
     def exhaustive(self, asked: Asked) -> Iterator[Question]:
-        """Yield every input there is, or every pattern of 16 bits."""
-        yield from ()
+        """Yield every input there is, or every pattern of 16 bits: every row where its columns have that many bits together."""
+        bits = [column.bits for column in self.operation.layout.inputs]
+        for first in range(0, 1 << sum(bits) if sum(bits) <= SMALL else 0, MOST_ROWS):
+            numbers = range(first, min(first + MOST_ROWS, 1 << sum(bits)))
+            yield from self._asked("exhaustive", [Input("all", ("exhaustive",), _cut(number, bits)) for number in numbers])
 
     def stratified(self, asked: Asked) -> Iterator[Question]:
-        """Yield drawn inputs, at least as many as the count: random rows of the suites."""
+        """Yield drawn inputs, at least as many as the count: random rows of the suites, and more of their kind."""
         for inputs in self.operation.suites():
             if inputs.suite == "random":
-                for operands, cases in self.stacked(inputs.cases(0, min(inputs.size, asked.count or MOST_ROWS))):
-                    yield Question(operands, ("stratified",) * len(cases))
+                count = max(asked.count or 0, min(inputs.size, MOST_ROWS))
+                for first in range(0, count, MOST_ROWS):
+                    yield from self._asked("stratified", inputs.cases(first, min(first + MOST_ROWS, count)))
+
+    def _asked(self, why: str, cases: Sequence[Input]) -> Iterator[Question]:
+        for operands, members in self.stacked(cases):
+            yield Question(operands, (why,) * len(members))
 
     def decisions(self, asked: Asked) -> Iterator[Question]:
         """Yield inputs on both sides of decisions, with what they reach."""
@@ -252,6 +261,15 @@ def row_form(operation: Contract) -> Form:
         column.name: None if column.format is None else get("format", column.format) for column in operation.layout.inputs
     }
     return Form(operation, operands, {column.name: get("format", column.format or "") for column in columns if column.role == "out"})
+
+
+def _cut(number: int, bits: Sequence[int]) -> tuple[int, ...]:
+    """Return a number as the values of columns, the last one in the low bits."""
+    out = []
+    for wide in reversed(bits):
+        out.append(number & ((1 << wide) - 1))
+        number >>= wide
+    return tuple(reversed(out))
 
 
 def chosen_engine(op: str, facts: tuple[Any, ...]) -> str:

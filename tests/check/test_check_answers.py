@@ -71,3 +71,53 @@ def test_a_float_dtype_is_the_contracts(name):
 def test_an_answer_that_is_no_mapping_is_named(found, said):
     with pytest.raises(TargetError, match=f"it answered {said}, declared was a mapping with q$"):
         named(found, FORM, Reading(gives={"q": "codes"}))
+
+
+@pytest.mark.parametrize("names", [("codes", "packed"), ("packed", "codes"), ("scale", "scales"), ("tensor", "tensor_scale")])
+def test_two_names_of_one_answer_are_refused(names):
+    with pytest.raises(TargetError, match=f"twice, as {names[0]} and {names[1]}"):
+        asked(**dict.fromkeys(names, SCALE))
+
+
+@pytest.mark.parametrize(("kind", "high"), [(np.uint16, 0x100), (np.int64, -1), (np.int32, 0x7FFFFF00), (np.int16, 256)])
+def test_bits_above_two_packed_codes_are_refused(kind, high):
+    packed = (CODES[:, 0::2] | CODES[:, 1::2] << 4).astype(kind)
+    assert np.array_equal(asked(packed=packed)["codes"], CODES)
+    packed[3, 23] = high if high < 0 else packed[3, 23] | high
+    for name in ("packed", "codes"):
+        with pytest.raises(TargetError, match="two codes are a byte"):
+            asked(**{name: packed})
+
+
+def test_packed_codes_are_bytes_of_either_sign():
+    packed = CODES[:, 0::2] | CODES[:, 1::2] << 4
+    assert np.array_equal(asked(packed=packed.view(np.int8))["codes"], CODES)
+
+
+def test_what_is_masked_is_no_answer():
+    masked = np.ma.masked_array(CODES, mask=np.zeros(CODES.shape, bool))
+    assert np.array_equal(asked(codes=masked)["codes"], CODES)
+    masked[3, 47] = np.ma.masked
+    with pytest.raises(TargetError, match="codes is masked"):
+        asked(codes=masked)
+
+
+@pytest.mark.parametrize("kind", [">i4", ">u2", ">i8", "<i4"])
+def test_integers_of_either_byte_order_are_read(kind):
+    assert np.array_equal(bits_of("codes", CODES.astype(kind))[0], CODES)
+    wide = form_of("decode/e2m1")
+    found = read({"values": np.arange(5).astype(kind)}, wide, {"codes": np.zeros(5, np.uint8)}, Reading(), "fp32")[0]
+    assert np.array_equal(found["values"], np.arange(5))
+
+
+class Unreadable:
+    """An answer that its library cannot hand out."""
+
+    def __array__(self, *_args, **_options):
+        raise RuntimeError("no data\non the device meta")
+
+
+def test_an_answer_that_cannot_be_read_has_a_verdict():
+    with pytest.raises(TargetError, match=r"codes is no array that can be read: RuntimeError: no data$") as found:
+        asked(codes=Unreadable())
+    assert found.value.verdict == "dtype"

@@ -80,6 +80,14 @@ def test_a_missing_library_exits_with_5(capsys):
     (["c:k.so", "--against", CONTRACT, "--takes", "torch.fp32"], "takes says nothing of a c target"),
     (["math:sqrt", "--against", CONTRACT, "--multiple", "2"], "write rows x columns"),
     (["--against", CONTRACT, "--results", "none.safetensors"], "cannot be read"),
+    (["--against", CONTRACT, "--results", "none.safetensors", "--gives", "codes"], "--gives of stored answers says which is which"),
+    (["--against", CONTRACT, "--results", "none.safetensors", "--suite", "exhaustive"], "--suite is not read beside --results"),
+    (["--against", CONTRACT, "--results", "none.safetensors", "--count", "1000000"], "--count is not read beside --results"),
+    (["--against", CONTRACT, "--results", "none.safetensors", "--multiple", "1x1"], "--multiple is not read beside --results"),
+    (["--against", CONTRACT, "--emit", "none.safetensors", "--scale-layout", "128x4"], "--scale-layout is not read beside --emit"),
+    (["--against", CONTRACT, "--emit", "none.safetensors", "--junit", "none.xml"], "--junit is not read beside --emit"),
+    (["--against", "matmul/nvfp4/nvfp4/fp32", "--results", "none.safetensors", "--accumulate", "fp16"], "--accumulate is not read"),
+    (["c:k.so:f", "--against", CONTRACT, "--signature", "f_right(x: const float*, codes: uint8_t*)"], "is of f_right, not of f"),
 ])  # fmt: skip
 def test_misuse_is_one_line_and_exit_code_2(words, error, capsys):
     assert run(["check", *words]) == 2

@@ -10,6 +10,7 @@ import numpy as np
 
 from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
 from emu.base.errors import TargetError
+from emu.check.model import RAISED
 from emu.contracts.form import FLAGS, Arrays, Bits, Form, Shape, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.ops.quantized import Quantized
@@ -54,7 +55,7 @@ def named(found: Any, form: Form, reading: Reading) -> dict[str, Any]:
             raise TargetError("shape", f"its answer has no {missing[0]!r}: it holds {', '.join(map(str, found))}")
         return {inner: found[outer] for outer, inner in gives.items()}
     if isinstance(found, Mapping):
-        return {_name(str(name), form): array for name, array in found.items() if _name(str(name), form)}
+        return _by_name(found, form)
     if isinstance(found, tuple | list) and not _is_numbers(found):
         names = (gives,) if isinstance(gives, str) else gives or _positions(form)
         if len(found) > len(names) or (gives is not None and len(found) != len(names)):
@@ -65,6 +66,21 @@ def named(found: Any, form: Form, reading: Reading) -> dict[str, Any]:
             raise TargetError("shape", f"it answered {_kind(found)}, declared were {len(gives)} arrays: {', '.join(gives)}")
         return {gives[0]: found}
     return {gives or _only(found, form): found}
+
+
+def _by_name(found: Mapping[Any, Any], form: Form) -> dict[str, Any]:
+    """Return the arrays of a mapping that was not declared. Raises: TargetError (shape: two names of one answer)."""
+    out: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for outer, array in found.items():
+        name = _name(str(outer), form)
+        if not name:
+            continue
+        inner = "codes" if name == PACKED else name
+        if inner in given:
+            raise TargetError("shape", f"its answer names {inner} twice, as {given[inner]} and {outer}: declare the one with gives=")
+        given[inner], out[name] = str(outer), array
+    return out
 
 
 def _positions(form: Form) -> tuple[str, ...]:
@@ -99,15 +115,20 @@ def bits_of(name: str, found: Any) -> tuple[Bits, str | None]:
 
     A copy, because a kernel may write its next answer into the same memory.   Raises: TargetError (dtype).
     """
-    if type(found).__module__.partition(".")[0] == "torch":
-        return _torch_bits(name, found)
+    if np.ma.is_masked(found):
+        raise TargetError("dtype", f"{name} is masked: some of it is no answer")
     try:
+        if type(found).__module__.partition(".")[0] == "torch":
+            return _torch_bits(name, found)
         array = np.array(found)
-    except (ValueError, TypeError) as error:
-        raise TargetError("dtype", f"{name} is no array: {str(error).splitlines()[0]}") from None
+    except TargetError:
+        raise
+    except RAISED as error:
+        said = (str(error).splitlines() or ["it says nothing"])[0]
+        raise TargetError("dtype", f"{name} is no array that can be read: {type(error).__name__}: {said}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.name in FORMAT_OF_DTYPE:
-        if not array.dtype.isnative:
-            array = array.astype(array.dtype.newbyteorder("="))
         return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape), FORMAT_OF_DTYPE[array.dtype.name]
     if array.dtype.kind not in "iu":
         raise TargetError("dtype", f"{name} has dtype {array.dtype}, which holds no codes: answer unsigned integers or floats")
@@ -115,7 +136,7 @@ def bits_of(name: str, found: Any) -> tuple[Bits, str | None]:
 
 
 def _torch_bits(name: str, tensor: Any) -> tuple[Bits, str | None]:
-    tensor = tensor.detach().cpu().contiguous().clone()
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().clone()
     kind = str(tensor.dtype).removeprefix("torch.")
     if kind in ("uint8", "int8", "int16", "int32", "int64"):
         return tensor.numpy(), None
@@ -195,6 +216,8 @@ def _unpacked(bits: Bits, wanted: Shape, packing: str) -> Bits:
     wide = -(-wanted[-1] // 2)
     if bits.shape != (*wanted[:-1], wide):
         raise TargetError("shape", f"packed codes have shape {bits.shape}, {wanted} codes pack into {(*wanted[:-1], wide)} bytes")
+    if bits.size and bits.dtype.itemsize > 1 and (int(bits.min()) < 0 or int(bits.max()) > 0xFF):
+        raise TargetError("dtype", f"packed codes hold {int(bits.min())} to {int(bits.max())}: two codes are a byte, 0 to 255")
     halves = (bits & 15, bits >> 4 & 15)
     low, high = halves if packing != "high_nibble_first" else halves[::-1]
     out: Bits = np.stack([low, high], axis=-1).reshape(*wanted[:-1], 2 * wide)[..., : wanted[-1]]

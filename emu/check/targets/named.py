@@ -61,8 +61,9 @@ def library_of(text: str, signature: str | None) -> tuple[str, str]:
     path, _, symbol = text.partition(":")
     if signature is None:
         raise OperandError(f'target c:{text}: a C symbol needs its signature: --signature "f(x: const float*, n: size_t, codes: uint8_t*)"')
-    if symbol and not signature.lstrip().startswith(symbol):
-        raise OperandError(f"target c:{text}: the signature is of {signature.partition('(')[0].strip()}, not of {symbol}")
+    named = signature.partition("(")[0].strip()
+    if symbol and named != symbol:
+        raise OperandError(f"target c:{text}: the signature is of {named}, not of {symbol}")
     return str(Path(path).resolve()) if Path(path).exists() else path, signature
 
 
