@@ -29,11 +29,16 @@ int unknown(const char *kind, const char *name)
 
 static int take_number(const char *text, uint64_t *number)
 {
-    unsigned long long value;
-    char rest;
-    if (text[0] < '0' || text[0] > '9' || sscanf(text, "%llu%c", &value, &rest) != 1)
-        return complain(text, "not a number");
-    *number = value;
+    const char *at = text;
+    *number = 0;
+    do {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (*at < '0' || *at > '9')
+            return complain(text, "not a number");
+        if (*number > (UINT64_MAX - digit) / 10)
+            return complain(text, "a number above 2^64 - 1");
+        *number = 10 * *number + digit;
+    } while (*++at);
     return 0;
 }
 
@@ -86,10 +91,23 @@ static int take_arguments(int count, char **words, options *given)
     return given->what || given->desc ? 0 : complain("arguments", "name a contract or the stem of a suite");
 }
 
+/* Refuse an option that a command does not read. */
+static int check_options(const char *command, const options *given)
+{
+    int makes = strcmp(command, "gen") == 0;
+    if (!makes && (given->all || given->directed || given->random || given->key))
+        return complain(command, "--all, --directed, --random and --key belong to gen");
+    if (makes && given->key && !given->random)
+        return complain("--key", "belongs to --random");
+    return given->desc && strcmp(command, "check") != 0 ? complain(command, "--desc belongs to check") : EXIT_EQUAL;
+}
+
 static int run(const char *command, options *given)
 {
     operation op;
     promise promised;
+    if (check_options(command, given))
+        return EXIT_BAD;
     memset(&promised, 0, sizeof promised);
     if (given->descriptor && load_descriptor(given))
         return EXIT_BAD;

@@ -181,6 +181,17 @@ static int make_from_contract(const parts *contract, operation *op)
                               "layout/<block>/<layout> or operate/<operation>/<formats>[/<format>/<rounding>/<policy>]");
 }
 
+/* 1 where a contract leaves the format open that an option says; a stem says both. */
+static int reads_formats(const options *given, const operation *op)
+{
+    int opens = strchr(given->what, '/') != NULL;
+    if (given->source && !(opens && (op->op == OP_CONVERT || op->op == OP_QUANTIZE || op->op == OP_TRANSFORM)))
+        return complain("--source", "says nothing here: leave it out") == EXIT_EQUAL;
+    if (given->result && !(opens && op->op == OP_DEQUANTIZE))
+        return complain("--result", "says nothing here: leave it out") == EXIT_EQUAL;
+    return 1;
+}
+
 int make_operation(const options *given, operation *op)
 {
     parts found;
@@ -198,6 +209,8 @@ int make_operation(const options *given, operation *op)
             return complain(given->what, "neither a contract (with /) nor the name of a suite (with __)");
         fault = make_from_stem(&found, op);
     }
+    if (!fault && !reads_formats(given, op))
+        return EXIT_BAD;
     if (!fault)
         finish_columns(op);
     if (op->op == OP_QUANTIZE || op->op == OP_DEQUANTIZE)

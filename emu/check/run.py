@@ -59,6 +59,8 @@ def check(
     form = form_of(contract, target.source, target.result)
     if form.op != target.op:
         raise OperandError(f"check: the target does {target.op}, the contract {contract} is about {form.op}")
+    if profile is not None:
+        form.check_profile(profile)
     if seconds is not None:
         from emu.check.targets.isolate import forked
 

@@ -239,7 +239,14 @@ def _contradicted(container: Container, match: Match) -> str | None:
     keys, extent = match.store.facts.sides_key or (), scale_extent(block_of(match.store))
     words = (None, [*extent], "x".join(map(str, extent)))  # compressed-tensors reads 128x128 as [128, 128]
     said = [(name, found) for name, data in container.config.items() if keys for found in at(data, keys) if found not in words]
-    return f"{said[0][0]}: {'.'.join(keys)} = {said[0][1]}: {[*extent]} was expected" if said else None
+    if said:
+        return f"{said[0][0]}: {'.'.join(keys)} = {said[0][1]}: {[*extent]} was expected"
+    for name, data in container.config.items():
+        for keys in match.store.facts.group_keys:
+            found = [number for number in at(data, keys) if number is not None]
+            if found and extent.columns not in found:
+                return f"{name}: {'.'.join(keys)} = {found[0]}: {extent.columns} was expected"
+    return None
 
 
 def _told_by_flags(container: Container, fitting: tuple[Match, ...]) -> tuple[Match, tuple[str, ...]]:

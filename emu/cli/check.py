@@ -114,11 +114,23 @@ def _refuse_unread(how: str, product: bool) -> None:
             raise OperandError(f"check: --{word} is not read beside {how}: {about}, leave it out")
 
 
+def _refuse_formats(contract: str, options: dict[str, Any]) -> None:
+    """Refuse a format of x or of values where the contract says it, or has none. Raises: OperandError, SpecError."""
+    from emu.contracts import OPERATIONS, form_of
+
+    form = form_of(contract, options["source"], options["result"])
+    if options["source"] is not None and OPERATIONS[form.op].opens != "source":
+        raise OperandError(f"check: --source says nothing of {contract}: leave it out")
+    if options["result"] is not None and form.op not in ("quantize", "decode", "dequantize"):
+        raise OperandError(f"check: --result says nothing of {contract}: leave it out")
+
+
 def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> int:
     from emu.check.inputs.suites import SUITES
     from emu.check.targets.files import emit
 
     wants = _names(options["wants"])
+    _refuse_formats(contract, options)
     about = emit(
         path, contract, source=options["source"], result=options["result"], suites=options["suites"] or SUITES, count=options["count"],
         key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], finite=options["finite"],
@@ -135,7 +147,6 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
     from emu.check.targets.files import results_target
     from emu.check.targets.isolate import spawned
     from emu.check.targets.named import make
-    from emu.contracts import form_of
     from emu.spec.registry import added_folders
 
     asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite", "shapes")}
@@ -153,7 +164,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
             asked |= {"finite": bool(about.get("finite")), "shapes": tuple(tuple(shape) for shape in about.get("shapes", ()))}
             return check(stored, contract, suites=about["suites"], **asked)
-        form_of(contract, options["source"], options["result"])
+        _refuse_formats(contract, options)
         names = ("signature", "takes", "source", "result", "packing", "scale_layout", "device")
         given = {name: options[name] for name in names} | {"gives": gives, "wants": _names(options["wants"])}
         from emu.base.errors import TargetError

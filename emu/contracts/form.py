@@ -240,6 +240,10 @@ class Form:
         """Tell whether every NaN of an answer counts as equal."""
         return next((column.any_nan for column in self._columns("out") if column.name == name), name == "values")
 
+    def check_profile(self, profile: str) -> None:
+        """Refuse a dequantize profile that nothing reads. Raises: OperandError (no quantize contract), SpecError (not of its recipe)."""
+        raise OperandError(f"profile {profile!r} says nothing of {self.contract}: leave it out")
+
     def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
         """Return the derivation of one answer, a line a stage, by the exact engine. index: of the answer of that name."""
         lane = index[1] if len(index) > 1 else 0

@@ -53,6 +53,9 @@ def data(store: Checkpoint) -> Data:
         rows.append(("the last block of a row and of a column", "may hold fewer elements; the bytes have no padding"))
     if facts.sides_key is not None:
         rows.append(("sides of a block", ("where the file says them, those of the block, under ", Code(".".join(facts.sides_key)))))
+    if facts.group_keys:
+        ways = joined(" or ", [Code(".".join(keys)) for keys in facts.group_keys])
+        rows.append(("elements that share a scale", ("where the file says how many, as many as here, under ", ways)))
     if facts.product is not None:
         within = PRODUCT.get(facts.product) or Ref("format", facts.product)
         steps = ", their product too, then that to the type that is asked for; each to nearest even"

@@ -87,6 +87,10 @@ def test_a_missing_library_exits_with_5(capsys):
     (["--against", CONTRACT, "--emit", "none.safetensors", "--scale-layout", "128x4"], "--scale-layout is not read beside --emit"),
     (["--against", CONTRACT, "--emit", "none.safetensors", "--junit", "none.xml"], "--junit is not read beside --emit"),
     (["--against", "matmul/nvfp4/nvfp4/fp32", "--results", "none.safetensors", "--accumulate", "fp16"], "--accumulate is not read"),
+    (["math:sqrt", "--against", "decode/e2m1", "--source", "bf16"], "--source says nothing of decode/e2m1"),
+    (["math:sqrt", "--against", CONTRACT, "--result", "bf16"], f"--result says nothing of {CONTRACT}"),
+    (["math:sqrt", "--against", CONTRACT, "--profile", "te"], f"profile 'te' says nothing of {CONTRACT}"),
+    (["math:sqrt", "--against", "quantize/nvfp4_te_ref", "--profile", "nobody"], "nobody"),
     (["c:k.so:f", "--against", CONTRACT, "--signature", "f_right(x: const float*, codes: uint8_t*)"], "is of f_right, not of f"),
 ])  # fmt: skip
 def test_misuse_is_one_line_and_exit_code_2(words, error, capsys):

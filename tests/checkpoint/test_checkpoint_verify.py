@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,36 @@ def test_tensors_beside_an_original_that_is_not_quantized(recorded: At, changed:
     ):
         assert said(verify_checkpoint(changed("modelopt_nvfp4", None, more={"norm.weight": more}), held)) == what
     assert said(verify_checkpoint(recorded("modelopt_nvfp4"), held)) == [("norm.weight", "is in the original and not here")]
+
+
+MODELOPT = ("modelopt_nvfp4", "hf_quant_config.json", "quantization")
+GROUPED = ("compressed_tensors_nvfp4", "config.json", "quantization_config")
+
+
+def grouped(*sizes: Any) -> dict[str, Any]:
+    """What compressed-tensors says of groups of modules."""
+    return {"config_groups": {f"group_{number}": {"weights": {"group_size": size}} for number, size in enumerate(sizes)}}
+
+
+@pytest.mark.parametrize(("where", "said", "wrong"), [
+    (MODELOPT, {"group_size": 16}, None), (MODELOPT, {"group_size": None}, None), (MODELOPT, {}, None),
+    (MODELOPT, {"group_size": 32}, "quantization.group_size = 32"), (MODELOPT, {"group_size": "x"}, "quantization.group_size = x"),
+    (MODELOPT, {"group_size": [16]}, "quantization.group_size = [16]"), (MODELOPT, {"group_size": 0}, "quantization.group_size = 0"),
+    (GROUPED, grouped(16), None), (GROUPED, grouped(32, 16), None), (GROUPED, grouped(None, None), None),
+    (GROUPED, grouped(32), "quantization_config.config_groups.*.weights.group_size = 32"),
+    (GROUPED, grouped(None, 128), "quantization_config.config_groups.*.weights.group_size = 128"),
+])  # fmt: skip
+def test_a_file_that_says_another_number_of_elements_under_a_scale(
+    recorded: At, tmp_path: Path, where: tuple[str, str, str], said: dict[str, Any], wrong: str | None
+) -> None:
+    """The bytes are those of blocks of 16: what stands beside them says what a reader will take them for."""
+    name, file, key = where
+    source = tmp_path / "in"
+    shutil.copytree(recorded(name), source)
+    path = source / file
+    data = json.loads(path.read_text())
+    data[key] = {word: value for word, value in data[key].items() if word != "group_size"} | said
+    path.write_text(json.dumps(data))
+    found = verify_checkpoint(source)
+    assert found.exit_code == (0 if wrong is None else 1)
+    assert {item.what for item in found.faults} == (set() if wrong is None else {f"{file}: {wrong}: 16 was expected"})

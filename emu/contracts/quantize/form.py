@@ -39,7 +39,7 @@ from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
 from emu.spec.models.format import FloatFacts
-from emu.spec.programs.program import cast_entry, padded_size, quantize_program
+from emu.spec.programs.program import cast_entry, dequantize_program, padded_size, quantize_program
 from emu.spec.programs.types import extent_of
 
 if TYPE_CHECKING:
@@ -210,6 +210,10 @@ class QuantizeForm(Form):
     def any_nan(self, name: str) -> bool:
         """Values, and levels of the program's arithmetic."""
         return name == "values" or (name != "codes" and derive.codes(self.answers[name]).bits > 8)
+
+    def check_profile(self, profile: str) -> None:
+        """Refuse a profile that the recipe has not. Raises: SpecError."""
+        dequantize_program(self.recipe, profile)
 
     def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
         """The steps of the program that lead to an answer, of a small tensor."""

@@ -152,6 +152,11 @@ class CheckpointFacts(Part):
     sides_key: tuple[Text, ...] | None = Field(
         default=None, min_length=1, description="the way, in a JSON file beside the tensors, to the sides of a block; * for any key"
     )
+    group_keys: tuple[tuple[Text, ...], ...] = Field(
+        default=(),
+        description="ways, in a JSON file beside the tensors, to the number of elements that share a scale; * for any key, where one of "
+        "several that is that number is enough",
+    )
     edges: Literal["cut"] | None = Field(
         default=None, description="cut: the last block of a row and of a column may hold fewer elements; the bytes have no padding"
     )

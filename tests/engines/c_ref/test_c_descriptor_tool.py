@@ -74,13 +74,14 @@ RECIPES = [("if4_mae", "f46", 3, 5), ("ufp4_sr", "exact", 4, 3), ("nvfp4_te_2d_r
 @pytest.mark.parametrize(("name", "profile", "codes", "values"), RECIPES)
 def test_a_recipe_of_the_user_is_generated_and_checked(built: Path, path: Path, name: str, profile: str, codes: int, values: int) -> None:
     path.write_text(descriptor_text([get("recipe", name).model_copy(update={"id": "my_recipe"})]), encoding="ascii")
-    more = ("--descriptor", str(path), "--source", "bf16")
     ways = (("quantize/my_recipe", f"quantize/{name}", codes), (f"dequantize/my_recipe/{profile}", f"dequantize/{name}/{profile}", values))
     for mine, shipped, column in ways:
+        given = ("--source", "bf16") if mine.startswith("quantize") else ()
+        more = ("--descriptor", str(path), *given)
         for extra in (("--random", "20", "--key", "7"), ()):
             code, rows, said = emu_ref(built, "gen", mine, *more, *extra)
             assert (code, said) == (0, "")
-            assert rows == emu_ref(built, "gen", shipped, "--source", "bf16", *extra)[1]
+            assert rows == emu_ref(built, "gen", shipped, *given, *extra)[1]
         assert emu_ref(built, "check", mine, *more, stdin=rows)[1].startswith("RESULT PASS")
         wrong = rows.splitlines()
         words = wrong[0].split(" ")
@@ -88,7 +89,7 @@ def test_a_recipe_of_the_user_is_generated_and_checked(built: Path, path: Path, 
         code, out, _ = emu_ref(built, "check", mine, *more, stdin="\n".join([" ".join(words), *wrong[1:], ""]))
         assert code == 1 and "MISMATCH" in out
         assert emu_ref(built, "gen", mine)[0] == 2
-    code, out, said = emu_ref(built, "gen", "dequantize/my_recipe/none_such", *more)
+    code, out, said = emu_ref(built, "gen", "dequantize/my_recipe/none_such", "--descriptor", str(path))
     assert (code, out) == (2, "") and "no such recipe with this profile" in said
 
 

@@ -221,6 +221,17 @@ def test_rows_of_another_file_are_refused(emu_ref: Path, tmp_path: Path) -> None
     other.write_text(desc.read_text().replace("col y out 4", "col y out 3"))
     assert call(emu_ref, "check", "--desc", str(other), text=tv(SMALL))[0] == 2
     assert call(emu_ref, "check", "--desc", str(tmp_path / "none.desc"), text=tv(SMALL))[0] == 2
+    other.write_text(desc.read_text())
+    assert call(emu_ref, "check", "--desc", str(other), text=tv(SMALL))[0] == 0
+    code, _, err = call(emu_ref, "check", SMALL.replace("nvidia_rne", "nvidia_rz"), "--desc", str(other), text=tv(SMALL))
+    assert code == 2 and err.endswith("of another suite than the one that is named\n")
+    stem, rows, digest, *_ = desc.read_text().splitlines(keepends=True)
+    text = desc.read_text()
+    for wrong in (text + digest, text + rows, text + stem, text + "\u00e9\n", text.replace(rows, ""), text.rstrip("\n"),
+                  text.replace(rows, rows.replace("\n", "\r\n"))):  # fmt: skip
+        other.write_text(wrong, newline="")
+        code, _, err = call(emu_ref, "check", "--desc", str(other), text=tv(SMALL))
+        assert code == 2 and "damaged: each line in ASCII" in err
 
 
 def test_nothing_compared_is_not_a_pass(emu_ref: Path) -> None:
@@ -252,6 +263,20 @@ def test_nothing_compared_is_not_a_pass(emu_ref: Path) -> None:
         ["check", SMALL, "--desc"],
         ["gen", SMALL, "--random", "-1"],
         ["gen", SMALL, "--random", "5", "--all"],
+        ["gen", "decode/e2m1", "--source", "bf16"],
+        ["gen", "decode/e2m1", "--result", "bf16"],
+        ["gen", "convert/e2m1/rne/nvidia", "--result", "bf16"],
+        ["gen", "quantize/nvfp4_te_ref", "--result", "bf16"],
+        ["gen", "dot/blackwell_mxf4nvf4_b16_ue4m3", "--random", "1", "--source", "bf16"],
+        ["gen", "decode__e2m1_to_fp32__exact__all", "--source", "fp32"],
+        ["gen", "convert__bf16_to_e2m1__nvidia_rne__smoke", "--source", "bf16"],
+        ["gen", SMALL, "--key", "3"],
+        ["gen", SMALL, "--desc", "x.desc"],
+        ["fill", SMALL, "--all"],
+        ["fill", SMALL, "--desc", "x.desc"],
+        ["check", SMALL, "--directed"],
+        ["check", SMALL, "--random", "5"],
+        ["gen", SMALL, "--random", "18446744073709551616"],
         ["gen", "convert/e2m1/rne/nvidia", "--all"],
         ["check", "convert/" + "e" * 300 + "/rne/nvidia"],
     ],
@@ -322,7 +347,7 @@ def block_operations() -> list[Contract]:
 @pytest.mark.cases(10)
 @pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.name))
 def test_every_tile_contract_equals_the_reference_model(emu_ref: Path, op: Contract) -> None:
-    words = [str(op.name), "--source", "bf16", "--result", "bf16"]
+    words = [str(op.name), "--result" if op.opens == "result" else "--source", "bf16"]
     drawn = call(emu_ref, "gen", *words, "--random", "3")[1].splitlines()[:-1]
     chosen = call(emu_ref, "gen", *words, "--directed")[1].splitlines()[:-1]
     lines = [*drawn, *chosen[:: -(-len(chosen) // 3)]]
