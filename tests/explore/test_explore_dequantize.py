@@ -284,7 +284,9 @@ def test_the_steps_back_are_edited_and_files_dropped(page, tmp_path):
     (again,) = texts(page, [said["hash"]], tmp_path)
     assert again["sentence"] == said["edited"][1]
     shell, c, row, python = (said[kind] for kind in ("shell", "c", "row", "python"))
-    assert shell[1] == c[1] == row[1] == "" and python[1].startswith("Copy Python: for objects of the spec")
+    assert shell[1] == c[1] == row[1] == python[1] == ""
+    done = subprocess.run([sys.executable, "-c", python[0]], capture_output=True, text=True, check=True)
+    assert [int(word, 16) for word in json.loads(done.stdout.replace("'", '"'))] == exact
     (filled,) = [line for line in ran(shell[0], tmp_path) if line[0] == "a"]
     y = int(filled.split()[4], 16)
     assert f"{filled}\n" == row[0] and [y >> 32 * i & 0xFFFFFFFF for i in range(16)] == exact
@@ -295,7 +297,7 @@ def test_the_steps_back_are_edited_and_files_dropped(page, tmp_path):
 
 
 OWN_FAULTS = {
-    "the recipe of the page": ("const recipe = recipeOf(state.recipe) || refuse(", "const recipe = META.recipes[0] || refuse("),
+    "the recipe of the page": ("recipeOf(state.recipe) || missingObject(", "META.recipes[0] || missingObject("),
     "the steps of quantize": ("ownProgram(id, profile, some).steps]", "ownProgram(id, \"\", parts[0][1]).steps]"),
     "a command without its descriptor": ('fillShell(name, state, isOwnRecipe(state.recipe))', "fillShell(name, state, false)"),
     "C of the page's recipe": ('isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, "', 'isOwnRecipe(recipe.id), isIn = isMine ? "("'),

@@ -1,13 +1,15 @@
 """Number with a descriptor: objects that no file has are computed as the reference model does, or refused by line."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import devtools
 from support.descriptor_samples import Loaded, drawn_format, drawn_policy, drawn_rounding, sealed
-from support.explorer import answers, browser, digits, link, planted, texts
+from support.explorer import answers, browser, compiled_and_run, digits, link, planted, texts
 
 from emu.base.errors import OpenError, OperandError
 from emu.contracts.text import meaning
@@ -144,7 +146,8 @@ at("#edit").click();
 out.begun = [own().value, text("#sentence"), at("[name=to]").value, document.activeElement.name, at("#edit")];
 change("[name=own]", own().value.replace("bias 1", "bias 2")); out.edited = text("#sentence"); out.hash = location.hash;
 at("#copy-own").click(); out.copied = explorer.copied();
-at("#copy-python").click(); out.python = text("#fault"); at("#copy-c").click(); out.c = text("#fault"); out.shell = text("#shell");
+for (const kind of ["python", "c"]) { at(`#copy-${kind}`).click(); out[kind] = [explorer.copied(), text("#fault")]; }
+out.shell = text("#shell");
 out.rows = document.querySelectorAll("tbody tr").length;
 const kept = own().value;
 change("[name=own]", kept.replace("exp_bits 2", "exp_bits 99"));
@@ -178,7 +181,9 @@ def test_facts_are_edited_and_files_dropped(page, tmp_path):
     edited = "fp32 0x40200000 is 2.5, between 2 and 3, at the middle; convert/mine/rne/nvidia gives 0x6, which is 2: an error of -0.5."
     assert said["edited"] == edited and said["again"] == [edited, ""] and said["mended"] == ["", edited]
     assert Loaded(said["copied"]).written() == said["copied"] == sealed(start(("bias 1", "bias 2")) + "end 0\n")
-    assert said["python"].startswith("Copy Python: for objects of the spec") and said["c"].startswith("Copy C: for objects of the spec")
+    assert compiled_and_run(said["c"][0], tmp_path / "c") == "error 0, open 0, code 0x6\n"
+    assert subprocess.run([sys.executable, "-c", said["python"][0]], capture_output=True, text=True, check=True).stdout == "0x6\n"
+    assert said["python"][1] == said["c"][1] == ""
     assert said["shell"] == "printf 'a 40200000\\n' | emu_ref fill convert/mine/rne/nvidia --source fp32 --descriptor mine.txt"
     assert said["rows"] > 20
     assert said["wrong"] == ["descriptor line 6: out of range '99': write an integer without leading zeros from 1 to 15", None, True]

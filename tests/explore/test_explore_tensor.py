@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from support import devtools
-from support.explorer import browser, compiled_and_run, link, planted, texts
+from support.explorer import browser, compiled_and_run, link, planted, ran, texts
 
 import emu
+from emu.contracts import parse
+from emu.contracts.rows import Input, make_row, unpack
 from emu.engines.exact import block
 from emu.engines.exact.decode import decode_code
 from emu.spec import Recipe, get
+from emu.vectors.files.writers import row_lines
 
 SHAPE = (6, 64)
 KINDS = {"npy": "fp32", "safetensors": "fp16", "gguf": "bf16"}
@@ -40,6 +43,7 @@ MEASURED = (
     + """for (const [name, value] of Object.entries(CHOSEN)) {
     at(`[name=${name}]`).value = value; at(`[name=${name}]`).dispatchEvent(new Event("change", {bubbles: true})); }
 await until(() => at("#use") || fault());
+const copied = ["python", "c", "shell", "row"].map(kind => { document.querySelector(`#copy-${kind}`).click(); return explorer.copied(); });
 const said = explorer.text(location.hash), plain = JSON.stringify(said, (_, value) => typeof value === "bigint" ? String(value) : value);
 return {fault: fault(), said: JSON.parse(plain), sentence: at("#sentence")?.textContent,
     links: [...document.querySelectorAll("#room table a")].map(item => item.hash),
@@ -263,7 +267,7 @@ def test_high_bytes_first_and_float64_are_read(page, tab, tmp_path):
 SAVED = """let saved = null; const kept = URL.createObjectURL;
 URL.createObjectURL = blob => { if (blob.type === "image/svg+xml") saved = blob; return kept.call(URL, blob); };
 document.querySelector("#save").click(); const told = {figure: await saved.text()};
-for (const kind of ["shell", "python", "c"]) { document.querySelector(`#copy-${kind}`).click(); told[kind] = explorer.copied(); }
+for (const kind of ["shell", "python", "c", "row"]) { document.querySelector(`#copy-${kind}`).click(); told[kind] = explorer.copied(); }
 return {...told, fault: document.querySelector("#fault").textContent};"""
 
 
@@ -283,6 +287,26 @@ def test_what_is_copied_and_saved_of_a_tensor_is_whole(page, tab, tmp_path, kind
     assert {int(code, 16): int(count) for code, count in counts.items()} == dict(wanted["use"])
     call = {**run, "env": {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}}
     assert recipe in subprocess.run(["bash", "-e", "-c", said["shell"]], **call).stdout
+    assert lossy(said["row"], found["said"], recipe)
+
+
+def lossy(rows: str, said: dict, recipe: str) -> bool:
+    """Whether copied rows hold the blocks that lose most, and the codes of the reference model."""
+    contract = parse(f"quantize/{recipe}")
+    names = [column.name for column in contract.layout.columns]
+    for line, lost in zip(rows.splitlines(), said["worst"], strict=True):
+        words = [int(word, 16) for word in line.split()[1:]]
+        x = [*unpack(words[names.index("x")], contract.layout.columns[names.index("x")])]
+        made = row_of(contract, [words[names.index(column.name)] for column in contract.layout.inputs])
+        if x != [int(code, 16) for code in lost["x"]] or line != made:
+            return False
+    return len(said["worst"]) > 0
+
+
+def row_of(contract, inputs: list[int]) -> str:
+    """The row with these inputs by the reference model."""
+    values = tuple(inputs)
+    return row_lines(contract.layout, [make_row(contract.layout, Input("", (), values), contract.exact(values))])[0]
 
 
 OWN = (
@@ -291,8 +315,9 @@ OWN = (
 const change = (name, value) => { at(`[name=${name}]`).value = value;
     at(`[name=${name}]`).dispatchEvent(new Event("change", {bubbles: true})); };
 change("own", at("[name=own]").value.replace(FROM, TO)); await until(() => at("#use") || fault());
+const copied = ["python", "c", "shell", "row"].map(kind => { document.querySelector(`#copy-${kind}`).click(); return explorer.copied(); });
 const said = explorer.text(location.hash), plain = JSON.stringify(said, (_, value) => typeof value === "bigint" ? String(value) : value);
-return {fault: fault(), said: JSON.parse(plain), recipe: at("[name=recipe]").value, own: at("[name=own]").value,
+return {fault: fault(), copied, said: JSON.parse(plain), recipe: at("[name=recipe]").value, own: at("[name=own]").value,
     link: document.querySelector("#room table a").hash};"""
 )
 
@@ -311,6 +336,13 @@ def test_a_recipe_of_ones_own_is_measured(page, tab, tmp_path):
     wanted = expected("npy", edited)
     assert found["fault"] == "" and found["recipe"] == "mine" and not wrong(found["said"], wanted)
     assert wrong(found["said"], expected("npy", "mxfp4_torchao_floor"))
+    python, c, shell, row = found["copied"]
+    done = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert done[0].partition(": ")[2] == " ".join(repr(float(wanted[key])) for key in ("xx", "xy", "error"))
+    counts = dict(line.split() for line in compiled_and_run(c, tmp_path).splitlines())
+    assert {int(code, 16): int(count) for code, count in counts.items()} == dict(wanted["use"])
+    assert json.loads(done[1].partition(": ")[2]) == [wanted["use"][code] for code in range(16)]
+    assert [line for line in ran(shell, tmp_path) if line.startswith("a ")] == row.splitlines() and len(row.splitlines()) > 3
     (tmp_path / "again").mkdir()
     (there,) = texts(page, [found["link"]], tmp_path / "again")
     assert there["a"]["id"] == "mine" and "refused" not in there

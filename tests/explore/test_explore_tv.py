@@ -131,7 +131,7 @@ CHAIN_FAULTS = {
     "an empty register": ("acc_in: i ? before.acc : [0n]", "acc_in: [0n]"),
     "never read out": ("last: [BigInt(i === chain.length - 1)]", "last: [0n]"),
     "the first instruction again": ("taken(row, machine, count > 1 ? [number] : chain)", "taken(row, machine, count > 1 ? [0] : chain)"),
-    "one ascending chain": ('state.split !== "1" || state.direction !== "ascending" ? fillShell', "false ? fillShell"),
+    "one ascending chain": ('isOwnMachine(id) || state.direction !== "ascending") return', "isOwnMachine(id)) return"),
 }  # fmt: skip
 
 
@@ -143,13 +143,41 @@ def test_a_fault_of_chains_is_noticed(page, tmp_path, fault):
 
 REFUSED = {
     "layout": "Copy .tv row: rows of layouts are of tensors of 132 rows and 6 blocks in a row: choose rows 132 and codes 6",
-    "tensor": "Copy .tv row: for a block: open one of those that lose most in Block",
+    "tensor": "Copy .tv row: choose a file and a tensor of it first",
 }
 
 
 def test_what_has_no_row_is_refused_in_a_line(page, tmp_path):
     said = copied(page, tmp_path, [*REFUSED, "number"])
     assert [item[1] for item in said] == [*REFUSED.values(), ""]  # the line goes with the next copy
+
+
+FILE_FIRST = "choose a file and a tensor of it first."
+ABSENT = {
+    "number": "",
+    "block": "",
+    "dot": "",
+    "dequantize": "",
+    "layout": f"{REFUSED['layout']}.",
+    "layout?rows=132&codes=6": "",
+    "tensor": f"Copy Python: {FILE_FIRST} Copy C: {FILE_FIRST} Copy .tv row: {FILE_FIRST}",
+    link("dot", m1="bf16_register", m2="none", m3="none", a="3f80" * 8, b="3f81" * 8).removeprefix("#"):
+        "Copy .tv row: a row of accumulate/bf16_register has 16 codes in a, and here are 8.",
+    link("block", a="nvfp4_te_row_scaled", b="nvfp4_modelopt", x="1 2 " * 16).removeprefix("#"):
+        "Copy .tv row: nvfp4_te_row_scaled looks at more than a block: give one block.",
+    link("block", a="nvfp4_te_ref", b="nvfp4_modelopt", x="1 nan " * 16).removeprefix("#"): "",
+}  # places of the page, and what is said of the buttons that have nothing to copy there  # fmt: skip
+
+
+def test_a_button_that_has_nothing_to_copy_is_marked_and_says_why(page, tmp_path):
+    script = f"""return {json.dumps(list(ABSENT))}.map(place => {{
+        history.replaceState(null, "", `#${{place}}`); dispatchEvent(new HashChangeEvent("hashchange"));
+        const at = selector => document.querySelector(selector);
+        const marked = [...document.querySelectorAll("footer button[aria-disabled=true]")];
+        return [at("#fault").textContent, at("#copy-why").textContent, marked.map(item => item.textContent)]; }});"""
+    for (place, why), (fault, said, marked) in zip(ABSENT.items(), answers(page, script, tmp_path, "number"), strict=True):
+        assert (fault, said) == ("", why), place
+        assert marked == [name for name in ("Copy command", "Copy Python", "Copy C", "Copy .tv row") if f"{name}: " in why], place
 
 
 @pytest.mark.parametrize("place", ["number?from=bf16&code=0x4049&to=e2m1&round=sr_add8&r=77", "dequantize?level1=48&to=bf16"])

@@ -40,23 +40,24 @@ function shellOf(name, state) {
   if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
   if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
-  if (name === "dequantize") return fillShell(name, state, isOwnRecipe(state.recipe)) || `emu show ${state.recipe}`;
-  if (name === "tensor" && (isOwnRecipe(state.recipe) || /\.gguf$/i.test(HELD.file?.name))) return "";
-  if (name === "tensor") return `emu analyze ${HELD.file ? quoted(HELD.file.name) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(HELD.file?.name) ? ` --select ${quoted(state.tensor)}` : "");
+  if (name === "dequantize") return fillShell(name, state, isOwnRecipe(state.recipe)) || shellOfPython(name, state);
+  if (name === "tensor") return tensorShell(state);
   return `emu layout show ${layoutName(state)}${own.layouts.includes(state.layout) ? " --spec mine" : ""} --shape ${state.rows}x${state.codes} --at ${layoutOf_(state).at}`;
 }
 
-/** Recipes that draw, and A where it is of the descriptor: their rows with the words in them, as emu_ref derives them; the others: what they are. */
+/** What the copied Python says, from a shell. */
+const shellOfPython = (name, state) => `python3 - <<'PYTHON'\n${pythonOf(name, state)}PYTHON`;
+/** Rows of the values by a recipe, as emu_ref fills them. */
+const fillOfBlock = (state, id) => `printf '${blockRows(state, id, inputsOf).map(words => ["a", ...words.map(({text}) => text)].join(" ")).join("\\n")}\\n' | emu_ref fill quantize/${id} --source ${takenOf(state).from}${isOwnRecipe(id) ? " --descriptor mine.txt" : ""}`;
+/** The rows of each recipe; where rows of a suite do not hold what the room has, the copied Python. */
 function blockShell(state) {
-  const inputs = id => blockRows(state, id, inputsOf).map(words => ["a", ...words.map(({text}) => text)].join(" ")).join("\\n");
-  if (isOwnRecipe(state.a)) return isInRows(state, state.a) ? `printf '${inputs(state.a)}\\n' | emu_ref fill quantize/${state.a} --source ${takenOf(state).from} --descriptor mine.txt` : `emu_ref gen quantize/${state.a} --source ${takenOf(state).from} --descriptor mine.txt`;
-  const ids = [...new Set([state.a, state.b])].filter(id => !isOwnRecipe(id)), drawing = ids.filter(id => drawingOf(id).bits && isInRows(state, id)), plain_ = ids.filter(id => !drawing.includes(id));
-  return [...drawing.map(id => `printf '${inputs(id)}\\n' | emu_ref fill quantize/${id} --source ${takenOf(state).from}`), ...(plain_.length ? [`emu show ${plain_.join(" ")}`] : [])].join(" && ");
+  const ids = [...new Set([state.a, state.b])];
+  return ids.every(id => isInRows(state, id)) ? ids.map(id => fillOfBlock(state, id)).join(" && ") : shellOfPython("block", state);
 }
 /** What "Copy command" copies: of an object of your own the file that the command reads comes first. */
 function commandOf(name, state) {
   const line = shellOf(name, state), {isMine, isUsed = isMine} = OWN_ROOMS[name];
-  if (!line) refuse(`Copy command: ${name === "tensor" ? "emu analyze reads .npy and .safetensors files, by recipes of the spec" : "emu_ref has no such rows"}`);
+  if (!line) { if (name === "tensor") worstBlocks(state); refuse("emu_ref has no such rows"); }
   if (!isUsed(state)) return line;
   if (name === "layout") return `mkdir -p mine && cat > mine/${layoutName(state)}.yaml <<'YAML'\n${layoutYaml(state)}YAML\n${line}\n`;
   return `# writes mine.txt here; emu_ref is made by: make -C c_ref\ncat > mine.txt <<'DESCRIPTOR'\n${sealed(state.own)}DESCRIPTOR\n${line}\n`;
@@ -76,16 +77,32 @@ function draw(focus) {
     fault.textContent = "";
     useOwn(now.state.own || "");
     ROOMS[now.name].draw(now.state, page);
-    document.querySelector("#shell").textContent = shellOf(now.name, now.state);
+    if (!held) { // nothing is copied meanwhile
+      document.querySelector("#shell").textContent = shellOf(now.name, now.state);
+      markCopies();
+    }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     fault.textContent = error.message; // what was typed stays, what it said before goes
     drawn = null;
-    document.querySelector("#shell").textContent = "";
+    document.querySelector("#shell").textContent = document.querySelector("#copy-why").textContent = "";
     page.querySelectorAll("#sentence, #formulas, #row, #rotation, #flips, #places, #pointed, #steps, svg, dl, table, .halves, .memory").forEach(item => item.remove());
     if (!page.querySelector("form")) page.innerHTML = `<p><a href="${hashOf(now.name, ROOMS[now.name].start)}">Begin again</a></p>`;
   }
   if (focus) page.querySelector(focus)?.focus();
+}
+const COPIES = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": commandOf, "copy-python": pythonOf, "copy-c": cOf, "copy-row": rowText};
+/** Mark the buttons that have nothing to copy, and say why. */
+function markCopies() {
+  const why = [];
+  for (const [id, make] of Object.entries(COPIES)) {
+    const button = document.querySelector(`#${id}`);
+    let said = "";
+    try { make(now.name, now.state); } catch (error) { if (!(error instanceof Refusal)) throw error; said = error.message; }
+    button.setAttribute("aria-disabled", Boolean(said));
+    if (said) why.push(`${button.textContent}: ${said.replace(/^Copy [^:]*: /, "")}.`);
+  }
+  document.querySelector("#copy-why").textContent = why.join(" ");
 }
 function open_() { now = stateOf(location.hash); draw(); }
 function guarded(work) { // what cannot be done is said, and the page stays as it was
@@ -132,8 +149,7 @@ function begin() {
     event.preventDefault();
     guarded(() => go({code: nextCode(now.state, event.key === "ArrowUp")}, `[name=${event.target.name}]`));
   });
-  const copies = {"copy-link": (name, state) => location.href.split("#")[0] + hashOf(name, state), "copy-shell": commandOf, "copy-python": pythonOf, "copy-c": cOf, "copy-row": rowText};
-  for (const [id, make] of Object.entries(copies)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
+  for (const [id, make] of Object.entries(COPIES)) document.querySelector(`#${id}`).addEventListener("click", () => copyText(make));
   document.querySelector("#save").addEventListener("click", () => {
     const figure = document.querySelector("#room svg");
     if (!figure) { document.querySelector("#fault").textContent = "no figure here: Number has one for formats of up to 8 bits, Block where codes differ in value, Dot for each step that aligns, Dequantize of its values, Tensor of each tensor"; return; }

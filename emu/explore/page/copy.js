@@ -1,5 +1,7 @@
 // copy.js: what a room shows, as a command, as Python and as C.
-const OWN_PYTHON = "Copy Python: for objects of the spec: Copy descriptor gives a file that emu_ref and C take";
+/** How Python begins that computes with the C reference itself: with the descriptor of your own, or with the shipped spec alone. */
+const beginOfPython = text => `import numpy as np\nfrom emu.engines.c_ref.library import Library\n\nmine = Library(${text && `"""${text.replace(/\\/g, "\\\\")}"""`})\n`;
+const matrixOfPython = (codes, rows) => `np.array([${joinedCodes(codes)}], np.uint64).reshape(${rows}, -1)`;
 const joinedCodes = codes => codes.map(code => "0x" + code.toString(16).toUpperCase()).join(", ");
 /** The NumPy type of the codes of a format. */
 function dtypeOf(format) {
@@ -15,24 +17,64 @@ function drawnOf(state) {
 /** Python that gives what the page shows. */
 function pythonOf(name, state) {
   const head = "import numpy as np\nimport emu\n\n";
-  if (name === "number" && isOwn(state)) refuse(OWN_PYTHON);
   if (name === "number") {
     const source = formatOf(state.from), code = parseHex(state.code, factsOf(source).width, "code"), drawn = drawnOf(state);
+    if (isOwn(state)) return `${beginOfPython(sealed(state.own))}made = mine.convert([${joinedCodes([code])}], "${state.to}", "${state.round}", "${state.policy}", "${state.from}"${drawn === null ? "" : `, [${drawn}]`})\nprint(*made.words())\n`;
     return `${head}codes = emu.convert(${arrayOf([code], source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn === null ? "" : `, random=np.array([${drawn}], np.uint32)`})\nprint(hex(codes[0]))\n`;
   }
-  if (name === "block" && [state.a, state.b].some(isOwnRecipe) || name === "dot" && [state.m1, state.m2, state.m3].some(isOwnMachine)) refuse(OWN_PYTHON);
+  if (name === "block" && ([state.a, state.b].some(isOwnRecipe) || isOpenIn(state))) return pythonOfOwnBlock(state);
   if (name === "block") {
     const x = valuesOf(state.x, state.from), {rotation, rows} = takenOf(state), shape = rows > 1 ? `.reshape(${rows}, ${x.length / rows})` : "", plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
     const reads = id => programFacts(programOf(id)).amax;
     const random = id => { const drawn = blockDraws(id, state.random, x.length); return drawn ? `, random=np.array([${joinedCodes(drawn.words)}], np.uint${drawn.wordBits > 32 ? 64 : 32})` : ""; };
     return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}${shape}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}${random(id)}).codes.tolist())\n`).join("");
   }
+  if (name === "dot" && ([state.m1, state.m2, state.m3].some(isOwnMachine) || state.split !== "1" || state.direction !== "ascending")) return scratch(() => pythonOfChains(state));
   if (name === "dot") {
-    if (state.split !== "1" || state.direction !== "ascending") refuse("Copy Python: for one ascending chain: see emu.Order for others");
     const [first] = scratch(() => { const machine = machineOf(state.m1), row = rowOf(state, machine); return [`a = ${arrayOf(row.a, machine.a)}\nb = ${arrayOf(row.b, machine.b)}\n`]; });
     return head + first + [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => scratch(() => pythonOfRun(id, state))).join("");
   }
   return name === "layout" ? pythonOfLayout(state) : name === "dequantize" ? pythonOfBack(state) : pythonOfTensor(state);
+}
+/** Whether the sources leave a code of the room open: emu.quantize refuses those, and the C reference marks them. */
+const isOpenIn = state => { const {a, b} = blockOf(state); return [a, b].some(({filled}) => filled.items.some(({code}) => code === "open")); };
+/** Python that prints the codes and levels of the two recipes by the C reference. */
+function pythonOfOwnBlock(state) {
+  const {codes, from, rows} = takenOf(state), amax = amaxOf(state);
+  return `${beginOfPython([state.a, state.b].some(isOwnRecipe) ? sealed(state.own) : "")}x = ${matrixOfPython(codes, rows)}\n` + [...new Set([state.a, state.b])].map(id => {
+    const drawn = blockDraws(id, state.random, codes.length), given = amax !== null && programFacts(programOf(id)).amax ? `, tensor_amax=${hex(amax, 32)}` : "";
+    return `made, levels = mine.quantize(x, "${id}", "${from}"${given}${drawn ? `, random=${matrixOfPython(drawn.integers.map(BigInt), rows)}` : ""})\nprint("${id} codes:", *made.words())\n` + recipeOf(id).levels.map((name, i) => `print("${id} ${name}:", *levels[${i}].words())\n`).join("");
+  }).join("");
+}
+/** The machines of a state with their chains: {id, machine, row, chains: the row of each}. Ask inside of scratch(). */
+const chainedRows = state => [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => {
+  const machine = machineOf(id), row = rowOf(state, machine);
+  return {id, machine, chains: chainsOf(state, machine, row.a.length / machine.k).map((chain, i) => ({...taken(row, machine, chain), c: i && row.c !== null ? 0n : row.c}))};
+});
+/** How the results of chains join: [into, left, right] of each addition, results by their numbers, what is new after them. */
+function joinsOf(state, count) {
+  const joins = [], join = (x, y) => { joins.push([count + joins.length, x, y]); return count + joins.length - 1; };
+  let left = Array.from({length: count}, (_, i) => i);
+  while (left.length > 1) left = state.combine === "pairwise" ? Array.from({length: Math.ceil(left.length / 2)}, (_, i) => 2 * i + 1 < left.length ? join(left[2 * i], left[2 * i + 1]) : left[2 * i]) : [join(left[0], left[1]), ...left.slice(2)];
+  return {joins, last: left[0]};
+}
+/** The random words of a datapath of levels; what is not given is 0. */
+function wordsDrawn(state, machine, products) {
+  if (machine.fused) return [];
+  checked(C.ex_draws(machine.at, products, OUT));
+  const given = wordsOf(state.words).map(text => parseHex("0x" + text.replace(/^0x/i, ""), 32, "random words"));
+  return Array.from({length: Number(numbersAt(OUT, 1)[0])}, (_, i) => given[i] ?? 0n);
+}
+/** Python that prints D of each machine by the C reference, chain by chain. */
+function pythonOfChains(state) {
+  const shipped = descriptorOf("datapaths", levelsShipped(state)), isMine = [state.m1, state.m2, state.m3].some(isOwnMachine), list = codes => `[${joinedCodes(codes)}]`;
+  return beginOfPython(isMine ? sealed(state.own) : "") + (shipped && `shipped = Library("""${shipped}""")\n`) + chainedRows(state).map(({id, machine, chains}) => {
+    const at = machine.fused || isOwnMachine(id) ? "mine" : "shipped", {joins, last} = joinsOf(state, chains.length);
+    return `d = [\n${chains.map(({a, b, sa, sb, c}) => {
+      const drawn = wordsDrawn(state, machine, a.length);
+      return `    ${at}.dot(${list(a)}, ${list(b)}, "${id}"${machine.scale ? `, ${list(sa)}, ${list(sb)}` : ""}${c === null ? "" : `, c=${hex(c, 4)}`}${drawn.length ? `, random=${list(drawn)}` : ""}),\n`;
+    }).join("")}]\n${joins.map(([, x, y]) => `d.append(mine.add(d[${x}], d[${y}], "${id}"))\n`).join("")}print("${id}:", *d[${last}].words())\n`;
+  }).join("");
 }
 /** Python that puts a 1 at the chosen row and index, and prints its place. */
 function pythonOfLayout(state) {
@@ -47,13 +89,17 @@ function chosenTensor({tensor}) {
 }
 /** Python that prints the three sums of the room, each rounded once to binary64, and the use of the codes. */
 function pythonOfTensor(state) {
-  const {name} = HELD.file || {name: ""}, {format} = chosenTensor(state);
-  if (isOwnRecipe(state.recipe)) refuse(OWN_PYTHON);
-  if (/\.gguf$/i.test(name)) refuse("Copy Python: emu reads .npy and .safetensors files: Copy C reads this one");
-  return `import math\n\nimport numpy as np\nimport emu\nfrom emu.files import open_tensors\n\nwith open_tensors(${JSON.stringify(name)}) as tensors:\n` +
-    `    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : JSON.stringify(state.tensor)}))\nmade = emu.quantize(x, "${state.recipe}")\n` +
-    `a, b = (part.astype(np.float64).ravel() for part in (x, made.dequantize(np.float32)))\nerror = np.concatenate([a * a, -2 * a * b, b * b])  # products of binary32 are exact\n` +
-    `print("sums of x², x y, (y - x)²:", *(math.fsum(part) for part in (a * a, a * b, error)))\nprint("use of the codes:", np.bincount(made.codes[..., : x.shape[-1]].ravel()).tolist())\n`;
+  const {format, at, bytes, count, shape, swap} = chosenTensor(state), {name} = HELD.file, isMine = isOwnRecipe(state.recipe), isPlain = !isMine && !/\.gguf$/i.test(name), columns = shape.at(-1) ?? 1;
+  const dtype = `"${swap ? ">" : "<"}${format === "bf16" ? "u2" : `f${bytes}`}"`, raw = `np.fromfile(${JSON.stringify(name)}, ${dtype}, ${count}, offset=${at}).reshape(-1, ${columns})`; // of bfloat16 the upper half of binary32
+  const read = isPlain ? `with open_tensors(${JSON.stringify(name)}) as tensors:\n    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : JSON.stringify(state.tensor)}))\n`
+    : `x = ${format === "bf16" ? `(${raw}.astype(np.uint32) << 16).view(np.float32)` : `${raw}.astype(np.float32)`}\n`;
+  const amax = programFacts(programOf(state.recipe)).amax ? ", tensor_amax=int(np.abs(x).max().view(np.uint32))" : "";
+  const made = isMine ? `mine = Library("""${sealed(state.own)}""")\nmade, levels = mine.quantize(x.view(np.uint32), "${state.recipe}"${amax})\ncodes = made.codes.astype(np.int64)\n` +
+    `y = mine.dequantize(made.codes, [level.codes for level in levels], "${state.recipe}", "${recipeOf(state.recipe).back}")[:, : x.shape[1]].astype(np.uint32).view(np.float32)\n`
+    : `made = emu.quantize(x, "${state.recipe}")\ncodes, y = made.codes, made.dequantize(np.float32)\n`;
+  return `import math\n\nimport numpy as np\n${isMine ? "from emu.engines.c_ref.library import Library\n" : "import emu\n"}${isPlain ? "from emu.files import open_tensors\n" : ""}\n${read}${made}` +
+    `a, b = (part.astype(np.float64).ravel() for part in (x, y))\nerror = np.concatenate([a * a, -2 * a * b, b * b])  # products of binary32 are exact\n` +
+    `print("sums of x², x y, (y - x)²:", *(math.fsum(part) for part in (a * a, a * b, error)))\nprint("use of the codes:", np.bincount(codes[..., : x.shape[-1]].ravel(), minlength=${1 << factsOf(formatOf(recipeOf(state.recipe).element)).width}).tolist())\n`;
 }
 /** The line of one machine on a and b. */
 function pythonOfRun(id, state) {
@@ -68,8 +114,16 @@ function pythonOfRun(id, state) {
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
   if (name !== "number") return {block: cOfBlock, dot: cOfDot, layout: cOfLayout, tensor: cOfTensor, dequantize: cOfBack}[name](state);
-  if (isOwn(state)) refuse("Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor");
   const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
+  if (isOwn(state)) return `${beginOfC(sealed(state.own))}    uint64_t code = 0;
+    uint8_t open = 0;
+    if (!error)
+        error = emu_convert_code(emu_find_format_in(library, "${state.from}"), emu_find_format_in(library, "${state.to}"), emu_find_rounding_in(library, "${state.round}"),
+                                 emu_find_policy_in(library, "${state.policy}", "${state.to}"), 0x${code.toString(16).toUpperCase()}u, ${drawn}u, &code, &open);
+    printf("error %d, open %d, code 0x%llX\\n", (int)error, open, (unsigned long long)code);
+    return error;
+}
+`;
   return `#include <stdio.h>
 #include "emu_ref.h"
 
@@ -84,25 +138,30 @@ int main(void)
 }
 `;
 }
-const OWN_C = "Copy C: for objects of the spec: Copy descriptor gives a file for emu_load_descriptor";
-/** How a C program begins; with the text of a descriptor it loads that first, into `library`. What follows finds `error` declared. */
-const beginOfC = text => `#include <stdio.h>
+/** How a C program begins; texts of descriptors it loads first, into `library` and `shipped`. What follows finds `error` declared. */
+function beginOfC(text, shipped = "") {
+  const all = [["library", text], ["shipped", shipped]].filter(([, given]) => given);
+  const lines = given => given.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n");
+  return `#include <stdio.h>
 #include <stdlib.h>
 #include "emu_ref.h"
-${text && `
-static const char text[] =
-${text.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n")};
-`}
+${all.map(([name, given]) => `
+static const char text_of_${name}[] =
+${lines(given)};
+`).join("")}
 int main(void)
 {
-${text && `    const emu_library *library = NULL;
-    emu_fault fault;
+    int32_t error = EMU_OK;
+${all.length ? `    emu_fault fault;
     size_t bytes = 0;
-`}    int32_t error = ${text ? "emu_measure_descriptor(text, sizeof text - 1, &bytes);" : "EMU_OK;"}
-${text && `    void *room = malloc(bytes);
+` : ""}${all.map(([name]) => `    const emu_library *${name} = NULL;
     if (!error)
-        error = room ? emu_load_descriptor(text, sizeof text - 1, room, bytes, &library, &fault) : EMU_ERROR_SPACE;
-`}`;
+        error = emu_measure_descriptor(text_of_${name}, sizeof text_of_${name} - 1, &bytes);
+    void *room_of_${name} = malloc(bytes);
+    if (!error)
+        error = room_of_${name} ? emu_load_descriptor(text_of_${name}, sizeof text_of_${name} - 1, room_of_${name}, bytes, &${name}, &fault) : EMU_ERROR_SPACE;
+`).join("")}`;
+}
 /** A matrix of a C program with its codes; `open` where it is a result. */
 const matrixOfC = (name, codes, rows, columns) => `    static uint64_t ${name}_codes[] = {${joinedCodes(codes)}};\n    const emu_matrix ${name} = {${name}_codes, 8, ${rows}, ${columns}, NULL};\n`;
 const resultOfC = (name, rows, columns) => `    static uint64_t ${name}_codes[${rows * columns}];\n    static uint8_t ${name}_open[${rows * columns}];\n    const emu_matrix ${name} = {${name}_codes, 8, ${rows}, ${columns}, ${name}_open};\n`;
@@ -133,41 +192,44 @@ ${amax === null ? "" : `    const uint32_t amax = ${hex(amax, 32)};\n    (void)a
 }
 `;
 }
-/** C that prints D of each machine, of one ascending chain. */
+/** C that prints D of each machine, chain by chain. */
 function cOfDot(state) {
-  if (state.split !== "1" || state.direction !== "ascending") refuse("Copy C: for one ascending chain: Copy .tv row has the instructions of others");
-  const ids = [state.m1, state.m2, state.m3].filter(id => id !== "none"), isMine = ids.some(isOwnMachine), library_ = id => isOwnMachine(id) ? "library" : "NULL";
   return scratch(() => {
-    const machines = ids.map(machineOf), row = rowOf(state, machines[0]), k = row.a.length, given = {a: row.a, b: row.b, sa: row.sa, sb: row.sb, c: row.c === null ? [] : [row.c]}, at = name => given[name].length ? `&${name}` : "NULL";
-    const operands = `&a, &b, ${["sa", "sb", "c"].map(at).join(", ")}`, words = wordsOf(state.words).map(text => parseHex("0x" + text.replace(/^0x/i, ""), 32, "random words"));
-    const each = machines.map((machine, i) => {
-      if (machine.fused) return `    emu_datapath machine${i};
-    if (!error)
-        error = emu_find_datapath_in(${library_(ids[i])}, "${ids[i]}", &machine${i});
-    if (!error)
-        error = emu_dot(&machine${i}, ${operands}, &d, NULL);
-`;
-      if (!isOwnMachine(ids[i]) && !C.ex_levels(0, word(ids[i]))) refuse(`Copy C: emu_ref.h has no ${ids[i]}: Edit the facts makes it one of a descriptor, which C reads`);
-      checked(C.ex_draws(machine.at, k, OUT));
-      const draws = Number(numbersAt(OUT, 1)[0]);
-      return `    emu_levels machine${i};
-    emu_number *numbers${i} = NULL;
-    static uint32_t order${i}[${Math.max(draws, 1)}];
+    const machines = chainedRows(state), isMine = machines.some(({id}) => isOwnMachine(id)), parts = ["a", "b", "sa", "sb", "c"], made = new Map();
+    const each = machines.map(({id, machine, chains}, i) => {
+      const library_ = isOwnMachine(id) ? "library" : machine.fused ? "NULL" : "shipped", {joins, last} = joinsOf(state, chains.length), d = j => `d${i}_${j}`;
+      const run = (chain, j) => {
+        const given = {...chain, c: chain.c === null ? [] : [chain.c]}, at = name => {
+          const codes = given[name], key = `${name} ${codes.join()}`; // machines on the same codes share a matrix
+          if (!codes.length) return "NULL";
+          if (!made.has(key)) made.set(key, [made.size ? `${name}${made.size}` : name, codes]);
+          return `&${made.get(key)[0]}`;
+        }, operands = parts.map(at).join(", "), drawn = wordsDrawn(state, machine, chain.a.length);
+        return resultOfC(d(j), 1, 1) + (machine.fused ? `    if (!error)
+        error = emu_dot(&machine${i}, ${operands}, &${d(j)}, NULL);
+` : `    emu_number *numbers${i} = NULL;
+    static uint32_t order${i}[${Math.max(drawn.length, 1)}];
     size_t draws${i} = 0, count${i} = 0, row${i} = 0;
-${draws ? matrixOfC(`random${i}`, Array.from({length: draws}, (_, j) => words[j] ?? 0n), 1, draws) : ""}    if (!error)
-        error = emu_find_levels_in(${library_(ids[i])}, "${ids[i]}", &machine${i});
-    if (!error)
-        error = emu_count_dot_levels(&machine${i}, ${k}, &draws${i}, &count${i});
+${drawn.length ? matrixOfC(`random${i}`, drawn, 1, drawn.length) : ""}    if (!error)
+        error = emu_count_dot_levels(&machine${i}, ${chain.a.length}, &draws${i}, &count${i});
     if (!error && !(numbers${i} = malloc(count${i} * sizeof *numbers${i})))
         error = EMU_ERROR_SPACE;
     if (!error)
-        error = emu_dot_levels(&machine${i}, ${operands}, ${draws ? `&random${i}` : "NULL"}, &d, order${i}, numbers${i}, count${i}, &row${i});
-    d_open[0] = error == EMU_ERROR_OPEN || error == EMU_ERROR_REFUSED || error == EMU_ERROR_OVERFLOW;
-    error = d_open[0] ? EMU_OK : error;
-`;
+        error = emu_dot_levels(&machine${i}, ${operands}, ${drawn.length ? `&random${i}` : "NULL"}, &${d(j)}, order${i}, numbers${i}, count${i}, &row${i});
+    ${d(j)}_open[0] = error == EMU_ERROR_OPEN || error == EMU_ERROR_REFUSED || error == EMU_ERROR_OVERFLOW;
+    error = ${d(j)}_open[0] ? EMU_OK : error;
+`);
+      };
+      return `    ${machine.fused ? "emu_datapath" : "emu_levels"} machine${i};
+    if (!error)
+        error = emu_find_${machine.fused ? "datapath" : "levels"}_in(${library_}, "${id}", &machine${i});
+${chains.map(run).join("")}${joins.map(([into, x, y]) => `${resultOfC(d(into), 1, 1)}    if (!error)
+        error = emu_add_results(&machine${i}, &${d(x)}, &${d(y)}, &${d(into)});
+    ${d(into)}_open[0] = ${d(x)}_open[0] | ${d(y)}_open[0];
+`).join("")}${printedInC(id, d(last))}`;
     });
-    const names = Object.keys(given).filter(name => given[name].length);
-    return `${beginOfC(isMine ? sealed(state.own) : "")}${names.map(name => matrixOfC(name, given[name], 1, given[name].length)).join("")}${resultOfC("d", 1, 1)}${each.map((text, i) => text + printedInC(ids[i], "d")).join("")}    return error;
+    const operands = [...made.values()].map(([name, codes]) => matrixOfC(name, codes, 1, codes.length)).join("");
+    return `${beginOfC(isMine ? sealed(state.own) : "", descriptorOf("datapaths", levelsShipped(state)))}${operands}${each.join("")}    return error;
 }
 `;
   });
@@ -210,14 +272,9 @@ function cOfLayout(state) {
 }
 /** C that reads the chosen tensor out of its file and prints the use of the codes. */
 function cOfTensor(state) {
-  const {at, bytes, shape, count, format, swap} = chosenTensor(state), columns = shape.at(-1) ?? 1;
-  if (isOwnRecipe(state.recipe)) refuse(OWN_C);
-  if (swap) refuse("Copy C: the file has high bytes first: save it with low bytes first");
-  return `#include <stdio.h>
-#include <stdlib.h>
-#include "emu_ref.h"
-
-static emu_matrix matrix_of(size_t bytes, size_t rows, size_t columns)
+  const {at, bytes, shape, count, format, swap} = chosenTensor(state), columns = shape.at(-1) ?? 1, isMine = isOwnRecipe(state.recipe), isIn = isMine ? "_in(library, " : "(";
+  const [head, start] = beginOfC(isMine ? sealed(state.own) : "").split("int main(void)\n{\n");
+  return `${head}static emu_matrix matrix_of(size_t bytes, size_t rows, size_t columns)
 {
     emu_matrix made = {calloc(rows * columns, bytes), (int32_t)bytes, rows, columns, NULL};
     if (!made.codes)
@@ -225,9 +282,11 @@ static emu_matrix matrix_of(size_t bytes, size_t rows, size_t columns)
     return made;
 }
 
-int main(void) /* the elements of ${state.tensor.replace(/[^\w.\-]/g, "_")}, from byte ${at} of the file on, low byte first */
+int main(void) /* the elements of ${state.tensor.replace(/[^\w.\-]/g, "_")}, from byte ${at} of the file on, ${swap ? "high" : "low"} byte first */
 {
-    const emu_program *program = emu_find_program("${state.recipe}", NULL);
+${start}    if (error)
+        return error;
+    const emu_program *program = emu_find_program${isIn}"${state.recipe}", NULL);
     const size_t rows = ${count / columns}, columns = ${columns}, tile = (size_t)program->tile_columns, padded = (columns + tile - 1) / tile * tile;
     emu_matrix x = matrix_of(${bytes}, rows, columns), codes = matrix_of(1, rows, program->tail == EMU_TAIL_DROP ? columns : padded), levels[16];
     uint64_t counts[256] = {0}, *workspace;
@@ -235,14 +294,20 @@ int main(void) /* the elements of ${state.tensor.replace(/[^\w.\-]/g, "_")}, fro
     FILE *file = fopen(${JSON.stringify(HELD.file.name)}, "rb");
     if (!file || fseek(file, ${at}, SEEK_SET) || fread(x.codes, ${bytes}, rows * columns, file) != rows * columns)
         return EMU_ERROR_NULL;
-    for (int32_t i = 0; i < program->level_count; i++) {
+${swap ? `    for (size_t i = 0; i < rows * columns * ${bytes}; i += ${bytes})
+        for (size_t j = 0; j < ${bytes} / 2; j++) { /* low bytes first */
+            uint8_t *element = (uint8_t *)x.codes + i, kept = element[j];
+            element[j] = element[${bytes} - 1 - j];
+            element[${bytes} - 1 - j] = kept;
+        }
+` : ""}    for (int32_t i = 0; i < program->level_count; i++) {
         const emu_level *level = &program->levels[i];
         levels[i] = matrix_of(8, level->rows ? rows / (size_t)level->rows : 1, level->columns ? padded / (size_t)level->columns : 1);
     }
-    int32_t error = emu_count_workspace(program, columns, &words);
+    error = emu_count_workspace(program, columns, &words);
     if (error || !(workspace = malloc(words * 8)))
         return error ? error : EMU_ERROR_SPACE;
-    error = emu_quantize(program, emu_find_format("${format}"), &x, NULL, NULL, NULL, &codes, levels, workspace, words);
+    error = emu_quantize(program, emu_find_format${isIn}"${format}"), &x, NULL, NULL, NULL, &codes, levels, workspace, words);
     for (size_t i = 0; !error && i < rows * columns; i++)
         counts[((uint8_t *)codes.codes)[i / columns * codes.columns + i % columns]]++;
     for (int i = 0; !error && i < 256; i++)

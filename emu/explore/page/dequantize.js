@@ -128,8 +128,8 @@ function changeOfOwnBack(state) {
 /** Why Dequantize has no use for a descriptor; "": it has. */
 const missingBack = () => missingRecipe() || (own.recipes.some(({profiles}) => Object.keys(profiles).length) ? "" : `${own.recipes[0].id}: no steps back to values: write some behind dequantize`);
 function pythonOfBack(state) {
-  if (isOwnRecipe(state.recipe)) refuse(OWN_PYTHON);
   const {recipe, profile, levels} = backOf(state), {codes, rows, columns, sides} = givenBack(state, backOf(state));
+  if (isOwnRecipe(recipe.id)) return `${beginOfPython(sealed(state.own))}levels = [${levels.map(({rows: tall}, i) => matrixOfPython(sides[i], tall ? rows / tall : 1)).join(", ")}]\nvalues = mine.dequantize(${matrixOfPython(codes, rows)}, levels, "${recipe.id}", "${profile}", "${state.to}")\nprint([hex(code) for code in values.ravel().tolist()])\n`;
   const made = levels.map(({name, format, rows: tall, columns: wide}, i) => `    emu.Level("${name}", np.array([${joinedCodes(sides[i])}], ${dtypeOf(format)}).reshape(${tall || wide ? `${tall ? rows / tall : 1}, ${wide ? columns / wide : 1}` : "()"}), "${nameOf(format)}", "${recipe.kept[i][0]}", "${recipe.kept[i][1]}"),\n`).join("");
   return `import numpy as np\nimport emu\nfrom emu.spec import get\n\ncodes = np.array([${joinedCodes(codes)}], np.uint8).reshape(${rows}, ${columns})\nlevels = (\n${made})\nmade = emu.Quantized(codes, levels, get("recipe", "${recipe.id}"), codes.shape)\n` +
     `values = made.dequantize(${state.to === "fp32" ? "np.float32" : state.to === "fp16" ? "np.float16" : '"bfloat16"'}, "${profile}")\nprint([hex(code) for code in values.ravel().view(np.uint${state.to === "fp32" ? 32 : 16}).tolist()])\n`;

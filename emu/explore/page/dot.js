@@ -260,14 +260,13 @@ function whereTheyPart(a, b) {
   return `${a.name}: ${x || "nothing is lost before D"}; ${b.name}: ${y || "nothing is lost before D"}.`;
 }
 
-/** Commands that say the same in a terminal, of each machine. Of one of the descriptor, and of another order than one ascending chain: the rows of machine 1. */
+/** Commands that say the same in a terminal, of each machine: of one of the descriptor, and of one descending chain, the rows that emu_ref fills; of several chains the copied Python. */
 function dotShell(state) {
-  const isMine = isOwnMachine(state.m1), filled = isMine || state.split !== "1" || state.direction !== "ascending" ? fillShell("dot", state, isMine) : "";
-  if (isMine || filled) return filled || `emu_ref gen dot/${state.m1} --descriptor mine.txt`;
-  const words = wordsOf(state.words).map(text => text.replace(/^0x/i, "")).join(",");
-  return [state.m1, state.m2, state.m3].filter(id => id !== "none" && !isOwnMachine(id)).map(id => scratch(() => {
+  if (state.split !== "1") return shellOfPython("dot", state);
+  return [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => scratch(() => {
+    if (isOwnMachine(id) || state.direction !== "ascending") return (isOwnMachine(id) || machineOf(id).fused) && fillShell("dot", {...state, m1: id}, isOwnMachine(id)) || shellOfPython("dot", {...state, m1: id, m2: "none", m3: "none"}) + "\n:";
     const machine = machineOf(id), row = rowOf(state, machine), text = stateOfRow(row, machine);
-    const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c], ["words", machine.fused ? "" : words]].filter(([, value]) => value);
+    const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c], ["words", wordsDrawn(state, machine, row.a.length).map(word_ => word_.toString(16)).join(",")]].filter(([, value]) => value);
     return `emu explain dot ${id} ${given.map(([name, value]) => `--${name} ${value}`).join(" ")}`;
   })).join(" && ");
 }

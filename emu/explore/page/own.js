@@ -49,28 +49,33 @@ function objectsIn(text) {
   return out;
 }
 let parsed = null; // the objects of the page
+const objectsOfPage = kind => (parsed ??= objectsIn(DESCRIPTOR))[kind];
 /** All objects of a section: of the descriptor, then of the page. */
-const objectsOfKind = kind => [...(own.text ? objectsIn(own.text)[kind] : []), ...(parsed ??= objectsIn(DESCRIPTOR))[kind]];
+const objectsOfKind = kind => [...(own.text ? objectsIn(own.text)[kind] : []), ...objectsOfPage(kind)];
 const objectCalled = (kind, ...words) => objectsOfKind(kind).find(object => words.every((word_, i) => object.words[1 + i] === word_)) || refuse(`${words.join(" ")}: its facts are in no descriptor of this page`);
-/** A descriptor of an object under the name mine and of all that its lines name: a beginning for somebody's own. more: objects beside it, {section: [lines]}. */
-function startOf(section, object, more = {}) {
+/** A descriptor of objects and of all that their lines name. more: objects beside it, {section: [lines]}.   from: where what is named is looked for.   name: of an object there. */
+function gathered(section, objects, {more = {}, from = objectsOfKind, name = ({id}) => id}) {
   const words = new Set(), out = Object.fromEntries(Object.keys(SECTIONS).map(kind => [kind, []]));
   const take = ({lines}) => lines.forEach(line => line.split(" ").forEach(word_ => words.add(word_)));
-  take(object);
+  objects.forEach(take);
   for (const kind of ["blocks", "transforms", "roundings", "formats", "policies"]) { // what is named last comes first: formats name nothing
     const seen = new Set();
-    for (const other of section === "formats" ? [] : objectsOfKind(kind)) {
+    for (const other of section === "formats" ? [] : from(kind)) {
       const key = other.words.slice(1).join(" ");
-      if (other === object || seen.has(key) || !other.words.slice(1).every(word_ => words.has(word_))) continue;
+      if (objects.includes(other) || seen.has(key) || !other.words.slice(1).every(word_ => words.has(word_))) continue;
       seen.add(key);
       out[kind].push(other.lines);
       if (kind === "blocks" || kind === "transforms") take(other);
     }
   }
-  out[section].push([[object.words[0], "mine", ...object.words.slice(2)].join(" "), ...object.lines.slice(1)]);
+  for (const object of objects) out[section].push([[object.words[0], name(object), ...object.words.slice(2)].join(" "), ...object.lines.slice(1)]);
   for (const [kind, lines] of Object.entries(more)) out[kind].push(...lines);
   return `emu descriptor 1\n${Object.entries(out).map(([kind, all]) => [`${kind} ${all.length}`, ...all.flat()].join("\n") + "\n").join("")}`;
 }
+/** A descriptor of an object under the name mine: a beginning for somebody's own. */
+const startOf = (section, object, more = {}) => gathered(section, [object], {more, name: () => "mine"});
+/** A whole descriptor of objects of the page; "": of none. */
+const descriptorOf = (section, ids) => ids.length ? sealed(gathered(section, ids.map(id => objectsOfPage(section).find(object => object.id === id)), {from: objectsOfPage})) : "";
 
 /** Numbers: the facts of a format and of its policy; what a new descriptor changes: the format that it brings is chosen, and a policy that covers it. */
 const startOfFormat = ({to, policy}) => startOf("formats", objectCalled("formats", to), {policies: [[`policy ${policy} mine`, ...objectCalled("policies", policy, to).lines.slice(1)]]});
@@ -83,8 +88,8 @@ const isOwn = ({from, to, round: round_, policy}) => own.formats.includes(from) 
 
 const OWN_ROOMS = {
   number: {title: "A format of your own", what: "formats, roundings and policies, a fact a line", start: startOfFormat, change: changeOfNumber, subject: ({to}) => `the facts of ${to}`, isMine: ({to}) => own.formats.includes(to), isUsed: isOwn, missing: () => ""},
-  block: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: startOfRecipe, change: changeOfRecipe, subject: ({a}) => `the steps of ${a}`, isMine: ({a}) => isOwnRecipe(a), missing: missingRecipe},
-  dot: {title: "A datapath of your own", what: "a datapath and what it names, a fact a line", start: startOfMachine, change: changeOfMachine, subject: ({m1}) => `the facts of ${m1.split("/")[0]}`, isMine: ({m1}) => isOwnMachine(m1), missing: missingMachine},
+  block: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: startOfRecipe, change: changeOfRecipe, subject: ({a}) => `the steps of ${a}`, isMine: ({a}) => isOwnRecipe(a), isUsed: ({a, b}) => isOwnRecipe(a) || isOwnRecipe(b), missing: missingRecipe},
+  dot: {title: "A datapath of your own", what: "a datapath and what it names, a fact a line", start: startOfMachine, change: changeOfMachine, subject: ({m1}) => `the facts of ${m1.split("/")[0]}`, isMine: ({m1}) => isOwnMachine(m1), isUsed: ({m1, m2, m3}) => [m1, m2, m3].some(isOwnMachine), missing: missingMachine},
   dequantize: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: ({recipe}) => startOfRecipe({a: recipe}), change: changeOfOwnBack, subject: ({recipe}) => `the steps of ${recipe}`, isMine: ({recipe}) => isOwnRecipe(recipe), missing: missingBack},
   tensor: {title: "A recipe of your own", what: "a recipe and what it names, a fact or a step a line", start: ({recipe}) => startOfRecipe({a: recipe}), change: changeOfTensor, subject: ({recipe}) => `the steps of ${recipe}`, isMine: ({recipe}) => isOwnRecipe(recipe), missing: missingTensor},
   layout: {title: "A layout of your own", what: "layouts, a digit of the place a line, or the YAML file of a layout", read: layoutText, start: startOfLayout, change: changeOfLayout, subject: ({layout}) => `the digits of ${layout}`, isMine: ({layout}) => own.layouts.includes(layout), missing: () => own.layouts.length ? "" : "no layout in it: write one with emu export descriptor layout/ID"},

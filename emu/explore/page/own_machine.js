@@ -11,6 +11,8 @@ const kindOf = name => scratch(() => {
   const {a, b, c, scale, block} = machineOf(name);
   return `${nameOf(a)} x ${nameOf(b)}${scale ? `, ${nameOf(scale)} scales per ${block}` : ""}, ${c ? `C ${nameOf(c)}` : "no C"}`;
 });
+/** The datapaths of levels of the page that a state names: of those C has no tables, and reads a descriptor. Ask inside of scratch(). */
+const levelsShipped = ({m1, m2, m3}) => [...new Set([m1, m2, m3].filter(name => name !== "none" && !isOwnMachine(name) && !machineOf(name).fused).map(name => name.split("/")[0]))];
 let machines = null;
 /** The machines of the descriptor and of the page: [what they take, names], those of the descriptor first. */
 const machinesHere = () => machines ??= (() => {

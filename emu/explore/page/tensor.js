@@ -105,6 +105,18 @@ function drawTensor(state, page) {
   put(form + html + ownForm(state));
   bindOwn(page, state);
 }
+/** The blocks that lose most, as states of Block. */
+function worstBlocks(state) {
+  chosenTensor(state);
+  if (!HELD.figures || HELD.asked !== askedBy(state)) refuse(HELD.refused || "the figures are not there yet: wait for them");
+  return HELD.figures.worst.map(({x}) => ({...BLOCK, own: state.own, a: state.recipe, b: state.recipe, x: x.join(" "), amax: HELD.figures.amax}));
+}
+/** A command that says the figures; where emu has none for the file or the recipe, one that makes the rows of the blocks that lose most. */
+function tensorShell(state) {
+  const file = HELD.file?.name, isMine = isOwnRecipe(state.recipe);
+  if (!isMine && !/\.gguf$/i.test(file)) return `emu analyze ${file ? quoted(file) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(file) ? ` --select ${quoted(state.tensor)}` : "");
+  try { return worstBlocks(state).map(block => fillOfBlock(block, state.recipe)).join(" && "); } catch (error) { if (error instanceof Refusal) return ""; throw error; }
+}
 /** What a new descriptor changes: a recipe of it that the room takes is chosen. */
 const changeOfTensor = ({recipe}) => { const here = measured(); return {recipe: here.find(isOwnRecipe) || (here.includes(recipe) ? recipe : TENSOR.recipe)}; };
 /** Why Tensor has no use for a descriptor; "": it has. */

@@ -30,11 +30,11 @@ const rowsMade = contract => scratch(() => {
 });
 /** What a room says as rows, by its name. */
 const CONTRACTS = {
+  block: state => ({what: `quantize/${state.a}`, source: takenOf(state).from, rows: blockRows(state, state.a, inputsOf).map(words => () => Object.fromEntries(words.map(({column, text}) => [column.name, lanesIn(text, column)])))}),
   number: state => ({what: `convert/${state.to}/${state.round}/${state.policy}`, source: state.from, rows: [() => ({x: [parseHex(state.code, factsOf(formatOf(state.from)).width, "code")], r: [drawnOf(state) ?? 0n]})]}),
   dot: contractOfDot,
   layout: contractOfLayout,
   dequantize: contractOfBack,
-  tensor: () => refuse("for a block: open one of those that lose most in Block"),
 };
 /** One chain of instructions after the other: of each the C that it begins with, or the register. */
 function contractOfDot(state) {
@@ -70,8 +70,8 @@ function contractOfLayout(state) {
 }
 /** Rows of what a room says, as .tv files have them. */
 function rowText(name, state) {
-  if (name === "block") return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
-  try { return scratch(() => rowsMade(CONTRACTS[name](state)).map(({text}) => text).join("")); } catch (error) { throw error instanceof Refusal ? new Refusal(`Copy .tv row: ${error.message}`) : error; }
+  if (name === "block" && !isOwnRecipe(state.a)) return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
+  try { return name === "tensor" ? worstBlocks(state).map(block => rowText("block", block)).join("") : scratch(() => rowsMade(CONTRACTS[name](state)).map(({text}) => text).join("")); } catch (error) { throw error instanceof Refusal ? new Refusal(`Copy .tv row: ${error.message}`) : error; }
 }
 /** A command that makes the rows again; "": there are none. */
 function fillShell(name, state, isOfDescriptor) {
