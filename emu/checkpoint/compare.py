@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError
 from emu.checkpoint.amax import maxima, multiplier
 from emu.checkpoint.candidates import candidates, owns, reads_amax, tensor_code
-from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.container import FORMATS, Container, Entry
 from emu.checkpoint.facts import ScaleMarks, element_bits
 from emu.checkpoint.hold import as_stored, nearest
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
@@ -28,7 +28,6 @@ from emu.spec.models import Recipe
 IDENTIFIED = "identified"
 SAMPLE = 1 << 16  # elements that every recipe is tried on
 SHOWN = 3
-FORMATS = {"F32": ("fp32", "<u4"), "BF16": ("bf16", "<u2"), "F16": ("fp16", "<u2")}
 
 
 @dataclass

@@ -19,6 +19,7 @@ from emu.base.errors import FileError, ToolError
 from emu.base.inputs import check_regular, parse_json, read_json
 
 CONFIGS = ("config.json", "hf_quant_config.json")
+FORMATS = {"F32": ("fp32", "<u4"), "BF16": ("bf16", "<u2"), "F16": ("fp16", "<u2")}  # types that hold numbers as they are
 
 
 class Entry(NamedTuple):

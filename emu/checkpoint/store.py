@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.base.errors import FileError
-from emu.checkpoint.container import Container, Entry
+from emu.checkpoint.container import FORMATS, Container, Entry
 from emu.files.stored import block_said
 from emu.spec import get, names
 from emu.spec.models import Checkpoint
@@ -60,7 +60,30 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
             _, absent, text = min(texts)
             why = f"is alone: {text}: fetch all files of the checkpoint" if absent else f"is of no store: {text}"
             raise FileError(f"{container.path}: {name} {why}")
-    return [_best(items) for _, items in sorted(found.items())]
+    best = [_best(items) for _, items in sorted(found.items())]
+    _check_scales(container, [item for items in best for item in items])
+    return best
+
+
+def _check_scales(container: Container, found: list[Match]) -> None:
+    """Refuse scales, of the stores that were found, whose codes are missing or of another type. Raises: FileError.
+
+    Scales that are plain numbers are left out: other libraries have some beside integers.
+    """
+    belonging = {entry.name for match in found for entry in match.parts.values()}
+    for store in {match.store.id: match.store for match in found}.values():
+        codes, scale = store.facts.codes, next((item for item in store.facts.levels if item.meaning == "scale"), None)
+        if codes is None or scale is None or set(FORMATS) & set(scale.dtypes):
+            continue
+        for entry in container.entries.values():
+            for suffix, beside in zip(scale.suffixes, codes.suffixes, strict=True):
+                if entry.name in belonging or not entry.name.endswith(suffix) or entry.dtype not in scale.dtypes:
+                    continue
+                module = entry.name.removesuffix(suffix)
+                lack = None if _of_another(container, store, module) else _lack(container, module + beside, codes.dtypes)
+                if lack is not None:
+                    why = f"{store.id} needs {lack[1]}: fetch all files of the checkpoint"
+                    raise FileError(f"{container.path}: {entry.name} is alone: {why}")
 
 
 def _best(items: list[Match]) -> tuple[Match, ...]:

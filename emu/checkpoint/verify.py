@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import FileError
-from emu.checkpoint.compare import FORMATS
-from emu.checkpoint.container import Container, Entry, open_checkpoint
+from emu.checkpoint.container import FORMATS, Container, Entry, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.facts import ScaleMarks, grid_of, kind_of
 from emu.checkpoint.hold import factor_of

@@ -164,8 +164,9 @@ def test_words_of_mlx_hold_the_first_code_in_the_lowest_bits(recorded: At, tmp_p
 def test_files_of_mlx_are_known_by_their_mode_alone(recorded: At, tmp_path: Path) -> None:
     convert_checkpoint(recorded("torchao_mxfp4_floor"), "mlx_mxfp4", tmp_path / "mlx")
     config = tmp_path / "mlx" / "config.json"
-    for mode, says in (("affine", "no quantized weight"), ("nvfp4", "k_proj.weight: 32 scales for 8 x 8 blocks")):
-        config.write_text(json.dumps({"quantization": {"group_size": 32, "bits": 8, "mode": mode}}))
+    for mode, size, says in (("affine", 32, "no quantized weight"), ("nvfp4", 16, "k_proj.weight: 32 scales for 8 x 8 blocks"),
+                             ("mxfp4", 64, "quantization.group_size = 64: 32 was expected")):  # fmt: skip
+        config.write_text(json.dumps({"quantization": {"group_size": size, "bits": 8, "mode": mode}}))
         with pytest.raises(FileError, match=says):
             convert_checkpoint(tmp_path / "mlx", "compressed_tensors_mxfp4", tmp_path / "new")
     config.unlink()

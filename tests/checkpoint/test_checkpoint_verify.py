@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from emu import quantize
+from emu.base.errors import FileError
 from emu.checkpoint import compare, identify, identify_files
 from emu.checkpoint.candidates import candidates
 from emu.checkpoint.convert import convert_checkpoint
@@ -229,3 +230,21 @@ def test_a_file_that_says_another_number_of_elements_under_a_scale(
     found = verify_checkpoint(source)
     assert found.exit_code == (0 if wrong is None else 1)
     assert {item.what for item in found.faults} == (set() if wrong is None else {f"{file}: {wrong}: 16 was expected"})
+
+
+def test_scales_whose_codes_are_of_another_type_or_missing_are_named(recorded: At, parts: Any, write: Any, tmp_path: Path) -> None:
+    """One weight of several: without its codes it was one more tensor, and the others were fine."""
+    for name, codes, scale in (("modelopt_nvfp4", f"{Q}.weight", f"{Q}.weight_scale"),
+                               ("compressed_tensors_mxfp4", f"{Q}.weight_packed", f"{Q}.weight_scale")):  # fmt: skip
+        shutil.copytree(recorded(name), tmp_path / name)
+        path = tmp_path / name / "model.safetensors"
+        held = parts(path)
+        for word, why in (("I8", f"{codes} as U8, which is I8"), (None, f"{codes}, which is missing")):
+            found = dict(held)
+            tensor = found.pop(codes)
+            write(path, found if word is None else found | {codes: (word, *tensor[1:])})
+            for use in (verify_checkpoint, identify_files, lambda source, to=name: convert_checkpoint(source, to, tmp_path / "new")):
+                with pytest.raises(FileError, match=rf"{scale} is alone: {name} needs {why}: fetch all files"):
+                    use(path.parent)
+        write(path, held | {"norm.weight_scale": ("F32", (1,), np.array([1], "<f4"))})
+        assert verify_checkpoint(path.parent).exit_code == 0
