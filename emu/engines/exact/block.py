@@ -56,7 +56,7 @@ def quantize(
     program = quantize_program(recipe)
     height, width = _size(rows)
     padded_height, padded_width = padded_size(recipe, height, width)
-    elements: Cells = {(r, c): finite(Fraction(0)) for r in range(padded_height) for c in range(padded_width)}
+    elements: Cells = dict.fromkeys(((r, c) for r in range(padded_height) for c in range(padded_width)), finite(Fraction(0)))
     values = {(r, c): _on_grid(decode_code(code, source), program.arithmetic) for r, row in enumerate(rows) for c, code in enumerate(row)}
     elements.update(values)
     given: dict[str, Cells] = {"x": elements}

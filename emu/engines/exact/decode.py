@@ -13,6 +13,7 @@ from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, Int
 from emu.spec.registry import get
 
 _tables: Cache[str, tuple[Value, ...]] = Cache("emu.engines.exact.decode._tables", 512)
+_values: Cache[tuple[str, int], Value] = Cache("emu.engines.exact.decode._values", 1 << 14)
 
 
 def decode_code(code: int, fmt: Format) -> Value:
@@ -23,6 +24,11 @@ def decode_code(code: int, fmt: Format) -> Value:
     Raises: OpenError when an unused high bit of the stored byte is set; OperandError when the code has more bits than its byte.
     Source: the format's sources.   Tests: tests/engines/exact/test_exact_decode.py.
     """
+    found = _values.get((fmt.facts_digest, code))
+    return found if found is not None else _values.keep((fmt.facts_digest, code), _decoded(code, fmt))
+
+
+def _decoded(code: int, fmt: Format) -> Value:
     derived = derive.codes(fmt)
     if code < 0 or code >> (derived.bits + derive.unused_high_bits(fmt)):
         raise OperandError(f"code {code:#x} has more than {derived.bits} bits: it is no {fmt.id} code")

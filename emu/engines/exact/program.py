@@ -42,6 +42,7 @@ class _Machine:
     def __init__(self, program: Program, given: Mapping[str, Cells], rows: int, columns: int, signs: int | None) -> None:
         self.program = program
         self.cells: dict[str, Cells] = dict(given)
+        self.constants: dict[Constant, Value] = {}
         self.rows, self.columns, self.signs = rows, columns, signs
 
     def corners(self, extent: Extent) -> list[tuple[tuple[int, int], int, int]]:
@@ -53,7 +54,9 @@ class _Machine:
     def fetch(self, arg: str | Constant, row: int, column: int) -> Value | int:
         """Return the argument's cell that holds an element."""
         if isinstance(arg, Constant):
-            return decode_code(arg.bits, self.program.arithmetic)
+            if arg not in self.constants:
+                self.constants[arg] = decode_code(arg.bits, self.program.arithmetic)
+            return self.constants[arg]
         return self.cells[arg][cell_of(self.program.types[arg].extent, row, column)]
 
     def step(self, item: Instruction) -> None:
@@ -66,10 +69,15 @@ class _Machine:
         elif item.op == "transform":
             out = self.transform(item)
         else:
+            drawn = getattr(item.step, "random", None)
+            known: dict[tuple[Value | int | None, ...], Value | int] = {}  # equal arguments have one result: padding and repeated codes
             for cell, row, column in self.corners(extent):
                 args = [self.fetch(arg, row, column) for arg in item.args]
-                random = self.fetch(item.step.random, row, column) if getattr(item.step, "random", None) else None
-                out[cell] = _apply(item, args, random, self.program)
+                random = self.fetch(drawn, row, column) if drawn else None
+                key = (*args, random)
+                if key not in known:
+                    known[key] = _apply(item, args, random, self.program)
+                out[cell] = known[key]
         self.cells[item.out] = out
 
     def group(self, item: Instruction, row: int, column: int) -> list[Value]:

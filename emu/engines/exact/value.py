@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
+from emu.base.caches import bounded
+
 ZERO: Final = Fraction(0)
 
 
@@ -19,6 +21,10 @@ class Value:
     kind: Literal["finite", "inf", "nan"]
     sign: int
     magnitude: Fraction = ZERO
+
+    def __hash__(self) -> int:
+        """Hash the two parts of the magnitude: in lowest terms they are as good as its own hash, which takes an inverse modulo a prime."""
+        return hash((self.kind, self.sign, self.magnitude.numerator, self.magnitude.denominator))
 
     @property
     def signed(self) -> Fraction:
@@ -59,6 +65,7 @@ def _key(a: Value) -> tuple[int, Fraction]:
     return (0, a.signed)
 
 
+@bounded(4096)
 def power_of_two(exp: int) -> Fraction:
     """Return 2^exp."""
     return Fraction(1 << exp) if exp >= 0 else Fraction(1, 1 << -exp)
