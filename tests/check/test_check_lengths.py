@@ -40,6 +40,7 @@ def test_the_lengths_that_are_asked() -> None:
     assert shapes(DECODE) == shapes(CONVERT)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("contract", [DEQUANTIZE, TRANSFORM, "dequantize/nvfp4_te_2d_ref/te"])
 def test_the_matrices_that_are_asked(contract: str) -> None:
     tall, wide = form_of(contract).tile
@@ -80,6 +81,7 @@ def test_a_tail_that_is_wrong_is_found(where: Callable[[tuple[int, ...]], bool])
     assert verdict(DECODE, wrong_where(lambda x: emu.decode(x, "e4m3"), where)) == "differs"
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("where", [
     lambda rows, blocks: rows == 17, lambda rows, blocks: rows == 257, lambda rows, blocks: blocks == 1025,
     lambda rows, blocks: blocks == 7, lambda rows, blocks: rows > 1 << 16, lambda rows, blocks: blocks > 1 << 16,

@@ -85,6 +85,7 @@ def flagging(op: LevelsContract, change=lambda flags: flags, of=lambda codes, fl
 FLAGGED = "dot/rvbna4_flags"
 
 
+@pytest.mark.exhaustive
 def test_flags_are_judged_where_a_kernel_answers_them() -> None:
     op = parse(FLAGGED)
     for of in (lambda d, flags: (d, flags), lambda d, flags: {"flags": flags, "d": d}):
@@ -151,7 +152,7 @@ def test_the_right_kernel_passes(text):
     assert report.engines["directed"] == "exact" and report.engines["stratified"] == next(iter(engines_of(op.plan)))
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1, 6)
 @pytest.mark.parametrize(("what", "text", "changes"), WRONG, ids=[item[0].replace(" ", "_") for item in WRONG])
 def test_a_wrong_register_fails(what, text, changes):
     op = parse(text)

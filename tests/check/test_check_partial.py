@@ -25,6 +25,7 @@ PARTS = {
 }
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("seconds", [None, 30])
 def test_what_was_never_given_is_said_and_scales_are_needed_for_a_pass(name, seconds):

@@ -134,6 +134,7 @@ def test_every_file_of_torchao_says_what_each_tensor_is(
             assert mine == theirs
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("name", "to"), [("torchao_nvfp4", "modelopt_nvfp4"), ("torchao_nvfp4_swizzled", "modelopt_nvfp4"),
                                           ("torchao_nvfp4_1level", "modelopt_nvfp4"), ("torchao_nvfp4_1level", "compressed_tensors_nvfp4"),
                                           ("modelopt_nvfp4", "torchao_nvfp4"), ("torchao_nvfp4_1level", "torchao_nvfp4"),

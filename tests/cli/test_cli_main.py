@@ -24,6 +24,7 @@ def test_version(capsys):
     assert (code, out.split()[-1], err) == (0, emu.__version__, "")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "words", [["convert", "e2m1", "5", "0.25"], ["show", "ue1m0"], ["--help"], [], ["nonsense"], ["convert", "e2m1", "abc"]]
 )

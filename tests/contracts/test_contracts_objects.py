@@ -78,6 +78,7 @@ def test_every_operation_has_a_trace(text):
                 assert any(wanted in line for line in lines), (case, lines)
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("text", list(chosen()))
 def test_a_trace_is_plain_data_and_differs_where_the_answer_does(text):
     op = parse(text)

@@ -49,6 +49,7 @@ def test_the_frozen_set_has_every_operation_rounding_and_saturation() -> None:
     assert len(stochastic) == 3 and all(any(column.role == "r" for column in plan.operation.layout.columns) for plan in stochastic)
 
 
+@pytest.mark.cases(28)
 @pytest.mark.parametrize("contract", EVERY, ids=lambda contract: str(contract.name))
 def test_all_engines_derive_every_smoke_row(contract: Contract) -> None:
     rows = rows_of(contract, "all" if contract.is_small else "smoke")[:: 3 if contract.is_small else 1]

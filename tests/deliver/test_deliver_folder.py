@@ -73,6 +73,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+@pytest.mark.exhaustive
 def test_it_holds_everything_and_passes_where_emu_is_not(whole: Path) -> None:
     for name in (
         "README.md",

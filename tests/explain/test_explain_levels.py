@@ -122,6 +122,7 @@ def _number(text: str) -> Fraction:
     return Fraction(factor) * Fraction(2) ** int(power)
 
 
+@pytest.mark.exhaustive
 def test_the_command_explains_a_users_datapath(tmp_path: Path, capsys):
     """Codes from the command line, a drawn row, and a row of a suite of golden vectors with its waves."""
     model = drawn_datapath(7001)

@@ -61,6 +61,7 @@ CONTRACTS = {
 }
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("text", CONTRACTS)
 def test_rows_have_links_where_a_room_shows_them(text):
     operation = parse(text)

@@ -76,6 +76,7 @@ ALONE = {
 }
 
 
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize("name", MAIN)
 def test_one_fact_of_a_level_is_told_from_all_others(name):
     probe = probe_of(name)

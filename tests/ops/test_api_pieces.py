@@ -71,6 +71,7 @@ def _random(recipe: str, size: int) -> Any:
     return words(5, -(-size // lanes)) & np.uint32((1 << min(bits, 32)) - 1)
 
 
+@pytest.mark.cases(50)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_bits_are_those_of_one_piece(sizes: list[int], recipe: str) -> None:
     tall = max(get("block", get("recipe", recipe).facts.block).facts.shape[0] // 16, 1)  # enough rows that tiles are cut too

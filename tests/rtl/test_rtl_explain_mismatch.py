@@ -147,7 +147,8 @@ def test_specials_signs_and_bits(answer, text, stage, suites):
     assert first(found, text)["stage"] == stage
 
 
-@pytest.mark.parametrize("off", [-1, *(pytest.param(off, marks=pytest.mark.exhaustive) for off in (-2, 1, 8))])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("off", [-1, -2, 1, 8])
 def test_outputs_of_a_neighbour(off, suites):
     suite = suites[CONVERT]
     end = len(suite.rows)

@@ -64,6 +64,7 @@ def operation(item: Golden) -> ConvertContract:
     return item.operation
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(("contract", "source"), CHOSEN)
 def test_both_ends_and_the_inside_of_every_segment(contract: str, source: str) -> None:
     item = golden(contract, source)

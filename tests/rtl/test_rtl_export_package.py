@@ -62,6 +62,7 @@ def values(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return found
 
 
+@pytest.mark.cases(1)
 def test_every_constant_comes_through_the_compiler(values: Values) -> None:
     assert values == {constant.name: constant.value for constant in constants()}
     assert len(values) > 10000
@@ -113,6 +114,7 @@ def test_every_contract_has_its_name_and_number(values: Values) -> None:
     assert values["CONTRACT_CONVERT_E2M1_RNE_NVIDIA"] == "convert/e2m1/rne/nvidia"
 
 
+@pytest.mark.exhaustive
 def test_verilator_and_gplusplus_take_them(tmp_path: Path) -> None:
     missing = [tool for tool in ("verilator", "g++") if shutil.which(tool) is None]
     if missing:

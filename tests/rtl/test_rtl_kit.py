@@ -67,7 +67,7 @@ def test_a_right_design_passes(built: Callable[[str], simulator.Built], op: str)
     assert f"compared={bench.shard.compared(False)} mismatch=0 x=0 " in line
 
 
-@pytest.mark.cases(26, 17)
+@pytest.mark.cases(16, 17)
 @pytest.mark.parametrize("op", STEMS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_design_fails_with_its_reason(built: Callable[[str], simulator.Built], op: str, fault: str) -> None:

@@ -97,6 +97,7 @@ WAYS = {
 }  # fmt: skip
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_table_packed_by_hand_passes(way, suites, tmp_path, need):
     need("iverilog")

@@ -126,7 +126,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(("name", "design", "said"), FAULTS.values(), ids=list(FAULTS))
 def test_a_fault_of_the_protocol_fails(trial, name, design, said):
     code, out, err = trial(name, design=design)

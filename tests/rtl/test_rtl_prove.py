@@ -60,6 +60,7 @@ def written(tmp_path: Path, more: str = "", high: int = 7, body: str = RIGHT) ->
 QUICK = ["decode_int4", "convert_fp32_e2m1_rne", "convert_bf16_e1m2_sr_add8", "product_e2m1xe1m2"]
 
 
+@pytest.mark.cases(2)
 @needs_yosys
 @pytest.mark.parametrize("name", QUICK)
 def test_a_reference_design_is_the_golden_function(name: str) -> None:

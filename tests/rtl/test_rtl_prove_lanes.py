@@ -42,7 +42,7 @@ def test_a_lane_of_four_is_proven_by_lemmas(fmt: str, adders: str) -> None:
 
 @needs_yosys
 @needs_icarus
-@pytest.mark.cases(1, 1)
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("adders", ["HALVES", "CHAIN"])
 def test_a_fault_of_two_lanes_comes_back_as_a_row(adders: str) -> None:
     found = proven("e1m2", 4, adders, "FAULT")
@@ -65,7 +65,7 @@ def test_lemmas_that_compare_nothing_are_found_out(new: str, tmp_path: Path, mon
 
 
 @needs_yosys
-@pytest.mark.cases(1, 1)
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize(
     ("old", "new"), [("got{{ lane - 1 }} + wide{{ lane }}", "wide{{ lane }}"), ("2 ** (width // lanes * lane) - 1", "2 ** width - 1")]
 )

@@ -96,7 +96,7 @@ def proved(path: Path, rows: int | None = None, edges: int | None = None) -> Seq
     return prove_map(golden(file.map.contract or "", file.map.source), file, rows, edges)
 
 
-@pytest.mark.cases(2, 2)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize(("name", "edges"), [("walking", 8), ("pipe", 4), ("pressed", 2), ("fp4_pack2", 2)])
 def test_a_right_design_is_proven(name: str, edges: int, design: Callable[..., Path]) -> None:
     found = proved(design(name), rows=2 if name == "walking" else None)
@@ -175,7 +175,7 @@ FAULTS: dict[str, tuple[str, Changes, str, int]] = {
 }
 
 
-@pytest.mark.cases(2, 2)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_comes_back_in_simulation(fault: str, design: Callable[..., Path]) -> None:
     name, changes, words, rows = FAULTS[fault]
@@ -246,6 +246,7 @@ def test_a_comparison_of_nothing_proves_nothing(design: Callable[..., Path], tmp
     assert proved(design("pipe", (("size > 31'h40a00000", "size >= 31'h40a00000"),))).why == VACUOUS
 
 
+@pytest.mark.exhaustive
 def test_a_map_that_leaves_every_row_out_proves_nothing(design: Callable[..., Path]) -> None:
     tied = '  x: {value: "0x0"}\n'
     more = 'ties:\n  - {port: "x", bits: 32, value: "0x0"}\nunsupported:\n  - {class: "zero", why: "none"}\n'
@@ -276,6 +277,7 @@ endmodule
 """
 
 
+@pytest.mark.exhaustive
 def test_a_combinational_design_with_ports_of_its_own(
     design: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,6 +133,7 @@ def passes(name, stem, tool, work):
     assert (code, why.split(" compared=")[0]) == (0, "PASS reason=none"), (name, stem, why)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("name", QUICK)
 def test_units_equal_golden_rows_in_icarus(name, need, work):
     need("iverilog")

@@ -174,6 +174,7 @@ def judged(name, stem, tool, work, stages=True, sources=None, changed=None, plus
     return found.exit_code, found.why.split(" compared=")[0]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", QUICK)
 def test_lanes_equal_golden_rows_and_stages_in_icarus(name, need, work):
     need("iverilog")

@@ -131,6 +131,7 @@ DEFECTS = {
 }
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_defect_never_passes(kit: Path, copy: Path, name: str) -> None:
     ending, change, verdict = DEFECTS[name]

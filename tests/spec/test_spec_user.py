@@ -157,6 +157,7 @@ print(emu.convert(x[0], "half_e2m1").tolist(), q.codes.tolist(), [level.codes.to
 """
 
 
+@pytest.mark.exhaustive
 def test_environment_gives_the_same_codes(user: None) -> None:
     environment = {**os.environ, "EMU_SPEC_PATH": str(FOLDER)}
     result = subprocess.run([sys.executable, "-P", "-c", SCRIPT], env=environment, capture_output=True, text=True)

@@ -346,7 +346,7 @@ FAULTS = {  # a line of the pseudo-code, and what it becomes
 }
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("line", FAULTS)
 def test_a_fault_in_the_pseudo_code_is_noticed(line: str) -> None:
     text = model_text(TEXT)

@@ -126,6 +126,7 @@ sources: []
 """
 
 
+@pytest.mark.exhaustive
 def test_a_format_of_the_user_gets_vectors_without_code(tmp_path: Path) -> None:
     spec = tmp_path / "spec" / "format"
     spec.mkdir(parents=True)

@@ -73,6 +73,7 @@ def test_a_wrong_classifier_is_noticed(monkeypatch: pytest.MonkeyPatch, request:
     assert {one: hit.rows for one, hit in counts(ALL, codes)["interval_lost"].hits.items()} != dict(wanted)
 
 
+@pytest.mark.exhaustive
 def test_what_is_proved_out_of_reach_is_reached_by_no_bf16_code_and_all_else_is(everything: dict[str, Any]) -> None:
     for cross in everything.values():
         assert cross.holes() == []

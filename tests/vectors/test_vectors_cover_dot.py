@@ -39,6 +39,7 @@ def directed() -> dict[str, Cross]:
     return crosses(MAIN, [case.values for case in plan.cases(0, plan.size)])
 
 
+@pytest.mark.exhaustive
 def test_directed_rows_reach_all_that_is_not_proved_out_of_reach(directed: dict[str, Cross]) -> None:
     assert {name: set(cross.holes()) for name, cross in directed.items()} == {name: FAR if name == "shift" else set() for name in directed}
     assert set(directed) == {"live", "exponent", "shift", "cancel", "normalise", "rounding", "result", "special"}

@@ -46,6 +46,7 @@ def test_every_event_of_a_drawn_datapath_has_a_bin(count):
     assert seen == set(axes)
 
 
+@pytest.mark.exhaustive
 def test_directed_rows_reach_every_threshold_of_a_word_and_most_roundings():
     crosses = {cross.name: cross for cross in crosses_of(RANDOM, planned_rows(RANDOM))}
     assert "exponent" not in crosses and "shift" not in crosses
@@ -65,6 +66,7 @@ def test_the_levels_are_the_bins():
     assert {point["level"] for point in cover.points(case.values) if "level" in point} <= set(cover.levels)
 
 
+@pytest.mark.exhaustive
 def test_the_command_counts_a_suite(tmp_path, capsys):
     out = tmp_path / "vectors"
     assert run(["vectors", "build", "--contract", "dot/int12_wrap", "--suite", "smoke", "--out", str(out), "--quiet"]) == 0

@@ -90,6 +90,7 @@ def test_a_directed_suite_that_is_a_digest_alone_is_counted_too(tmp_path: Path) 
         check_cover(folder, suites)
 
 
+@pytest.mark.exhaustive
 def test_examples_come_from_the_directed_rows() -> None:
     plan: Any = find(DOT)
     crosses = crosses_of(DOT, [(1, plan.cases(0, 1)[0].values)])

@@ -57,7 +57,8 @@ def quantize(
     height, width = _size(rows)
     padded_height, padded_width = padded_size(recipe, height, width)
     elements: Cells = dict.fromkeys(((r, c) for r in range(padded_height) for c in range(padded_width)), finite(Fraction(0)))
-    values = {(r, c): _on_grid(decode_code(code, source), program.arithmetic) for r, row in enumerate(rows) for c, code in enumerate(row)}
+    of_code = {code: _on_grid(decode_code(code, source), program.arithmetic) for code in {code for row in rows for code in row}}
+    values = {(r, c): of_code[code] for r, row in enumerate(rows) for c, code in enumerate(row)}
     elements.update(values)
     given: dict[str, Cells] = {"x": elements}
     amax = _tensor_amax(program, list(values.values()), tensor_amax)

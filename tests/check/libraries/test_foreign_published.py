@@ -36,7 +36,7 @@ def compare(kernel: Any, suite: str) -> None:
     assert {"compared": report.compared, "differing": report.differing} == want
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kernel", asked(heavy=False))
 def test_kernels_in_the_test_environment_are_as_published(kernel: Any) -> None:
     compare(kernel, "directed")

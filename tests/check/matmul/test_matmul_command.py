@@ -87,6 +87,7 @@ def test_a_kernel_that_hangs_is_a_verdict(kernels, run):
     assert code == 1 and "HANGS" in text
 
 
+@pytest.mark.cases(1)
 def test_c_targets(library, run):
     path, wrong = library
     code, text = run(f"c:{path}:gemm", *CONTRACT, *SMALL, "--signature", SIGNATURE)

@@ -14,6 +14,7 @@ from emu.spec.contract import recipes_of_blocks
 PAGE = Path(__file__).parents[3] / "docs" / "howto_check_matmul.md"
 
 
+@pytest.mark.exhaustive
 def test_the_examples_of_the_page_run():
     found = doctest.testfile(str(PAGE), module_relative=False)
     assert found.attempted >= 8 and not found.failed

@@ -233,6 +233,7 @@ def sums(name: str) -> Any:
     return np.array(rows + [[code ^ sign for code in row] for row in rows], dtype)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["fp64", "fp32"])
 def test_a_term_far_below_in_an_exact_sum(name: str, mode: str, user_objects: None) -> None:

@@ -146,6 +146,7 @@ def fp32_order(code: int) -> int:
     return -(code & 0x7FFFFFFF) if code >> 31 else code
 
 
+@pytest.mark.cases(100)
 @pytest.mark.parametrize(("name", "index"), EXAMPLES, ids=[f"{name}-{index}" for name, index in EXAMPLES])
 def test_block_agrees_with_the_dequantize_program(name: str, index: int) -> None:
     """element * levels * factor lies between the binary32 neighbours that the program's rounded steps can reach."""

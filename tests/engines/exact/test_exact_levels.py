@@ -61,6 +61,7 @@ def chain(hold: Any, **words: Any) -> dict[str, Any]:
 # Every datapath of one fused step, said in levels: a difference is a hole in the language.
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", FUSED)
 def test_a_fused_step_said_in_levels_gives_the_same_bits(name: str) -> None:
     assert differences(get("datapath", name), choices=2, draws=4, directed=24) == []

@@ -85,6 +85,7 @@ def test_every_16_bit_source_and_every_decision_point(name, source):
     assert compared or (name in CODEBOOKS and source == "fp32")
 
 
+@pytest.mark.cases(16)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", [name for name in FOUR_BITS if name not in CODEBOOKS])
 def test_reference_model_at_every_decision_point(name, rounding):

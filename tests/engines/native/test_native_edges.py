@@ -68,6 +68,7 @@ def test_packed_codes_of_16_bit_sources_beyond_a_chunk(source: str) -> None:
             assert found.tolist() == (wanted[0::2] | wanted[1::2] << 4).tolist()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["nvfp4_te_ref", "f46_nvint4"])
 def test_dequantize_down_the_columns_beyond_a_register_of_lanes(name: str) -> None:
     recipe, rng = get("recipe", name), np.random.default_rng(71)
@@ -92,6 +93,7 @@ def test_drawn_elements_beyond_a_quarter_of_a_chunk(mode: str) -> None:
     check_quantize(derived_recipe("e2m1_fp32scale", mode), codes, FP32, rng.integers(0, 256, codes.shape, dtype=np.uint8))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("mode", ["sr_add8", "sr_te_fma8"])
 def test_drawn_elements_down_the_columns_beyond_a_register_of_lanes(mode: str) -> None:
     rng = np.random.default_rng(73)

@@ -244,6 +244,7 @@ def _integers(bits: int, overflow: str, unit: Any, element: str = "int8", **more
     return plan
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("overflow", ["saturate", "wrap", "sticky_inf", "error"])
 @pytest.mark.parametrize("bits", [30, 31, 32, 33, 53, 54, 62, 63, 64])
 def test_ends_of_registers_in_fixed_point(bits: int, overflow: str) -> None:

@@ -79,6 +79,7 @@ def exact_arrays(recipe, codes):
     return np.array(found.codes, np.uint8), {name: np.array(rows, widths[name]) for name, rows in found.levels.items()}
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ABLE)
 def test_larger_tensors_against_the_numpy_engine(name, form):

@@ -71,6 +71,7 @@ def test_which_recipes():
     assert not can_quantize(get("recipe", RECIPES[0]), get("format", "fp64"))
 
 
+@pytest.mark.cases(28)
 @pytest.mark.parametrize("name", RECIPES)
 def test_numpy_engine(name):
     """Sizes around one, and beyond, what lies side by side; both memory orders; every form; 16-bit sources."""
@@ -131,6 +132,7 @@ def lanes(values):
     return np.pad(np.array(values, np.uint32), (0, rows * ACROSS - len(values)), "edge").reshape(rows, ACROSS)
 
 
+@pytest.mark.cases(28)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("mode", ["rne", "rz", "rna"])
 @pytest.mark.parametrize("name", ["e2m1", "e1m2", "e2m3", "e3m2", "e4m3", "e5m2"])

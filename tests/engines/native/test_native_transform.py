@@ -67,6 +67,7 @@ def test_few_groups_against_the_reference_model(name, source):
     assert compared == 9 * len(FORMS)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ABLE)
 def test_zeros_of_every_row_keep_their_sign(name, form):
@@ -78,6 +79,7 @@ def test_zeros_of_every_row_keep_their_sign(name, form):
     assert kernel_transform.transform(codes, fmt, chosen, form=form).tolist() == wanted
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ABLE)
 def test_many_groups_against_the_numpy_engine(name, form):

@@ -98,6 +98,7 @@ def is_open(recipe: Recipe) -> bool:
     return recipe.facts.domain.non_finite == "no"
 
 
+@pytest.mark.cases(40, 30)
 @pytest.mark.parametrize("name", RECIPES)
 def test_what_is_open_raises_unless_masked(name: str, matrix: Matrix) -> None:
     """The same inputs raise in both columns; none of the outputs of the others holds a marker."""
@@ -250,6 +251,7 @@ def test_what_is_fused() -> None:
     assert [[item.op for item in chain] for chain in chains["nvfp4_te_ref"]][-1] == ["clamp", "select", "cast"]
 
 
+@pytest.mark.cases(50, 50)
 @pytest.mark.parametrize("name", RECIPES)
 def test_fused_chains_equal_single_steps(name: str, matrix: Matrix) -> None:
     """20,000 elements near every threshold and the directed ones, NaN and Inf too."""

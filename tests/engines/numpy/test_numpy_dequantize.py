@@ -93,6 +93,7 @@ def test_result_is_rounded_once_more(name: str, result: str) -> None:
         compare(recipe, codes, levels, next(iter(recipe.facts.dequantize)), result)
 
 
+@pytest.mark.cases(40, 30)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_there_and_back(name: str, matrix: Callable[..., Any]) -> None:
     """What quantize writes, dequantize reads: equal columns on the real levels of directed blocks, NaN scales too."""

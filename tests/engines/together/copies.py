@@ -163,7 +163,7 @@ class Asker:
             fmt = self.get("format", source)
             modes = [item.rounding for item in quantize_program(recipe).instructions if item.rounding is not None]
             rows, lanes = get("block", recipe.facts.block).facts.shape
-            codes = codes_of(get("format", source), (rows, 2 * lanes), 5)
+            codes = codes_of(get("format", source), (min(rows, 16), 2 * min(lanes, 64)), 5)  # of a large tile a corner: the rest is padding
             random = next((random_for(mode, 3, codes.size) for mode in modes if mode.random_bits), None)
             operands = {} if random is None else {"random": random.reshape(codes.shape)}
 

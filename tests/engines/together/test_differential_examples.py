@@ -24,6 +24,7 @@ def engines(operation: str, *facts: object) -> list[str]:
     return sorted({row.engine for row in TABLE if row.operation == operation and row.can(*facts) and (row.engine != "torch" or TORCH)})
 
 
+@pytest.mark.cases(40)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_every_engine_gives_the_rows_of_a_recipe(name: str) -> None:
     recipe = get("recipe", name)

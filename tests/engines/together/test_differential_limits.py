@@ -165,6 +165,7 @@ REGISTER_CASES = [
 ]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(("engine", "a", "b", "bits"), REGISTER_CASES)
 def test_both_ends_of_the_register(engine: str, a: str, b: str, bits: int) -> None:
     """The last sum that fits at either end comes out to the unit, which C uncovers; one unit more is refused, and the row is named.

@@ -215,6 +215,7 @@ QUANTIZE_CASES = [
 ]
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(("engine", "name", "source"), QUANTIZE_CASES)
 def test_quantize_just_over_a_chunk(engine: str, name: str, source: str) -> None:
     tiles, compared = Tiles(name, source), 0
@@ -235,6 +236,7 @@ DEQUANTIZED = ["nvfp4_te_ref", "e2m1_fp32scale", "mxfp4_torchao_rceil", "nvfp4_t
 DEQUANTIZE_CASES = [(engine, name) for name in DEQUANTIZED for engine in engines_of("dequantize", get("recipe", name), None)]
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize(("engine", "name"), DEQUANTIZE_CASES)
 def test_dequantize_just_over_a_chunk(engine: str, name: str) -> None:
     tiles = Tiles(name, "fp32")

@@ -52,6 +52,7 @@ def test_the_record_fits_the_spec(record: dict) -> None:
     assert study.stale(record) == []
 
 
+@pytest.mark.exhaustive
 def test_a_changed_fact_makes_it_stale(record: dict) -> None:
     changed = json.loads(json.dumps(record))
     changed["recipes"][0]["digest"] = changed["datapaths"]["cheap"] = "0"

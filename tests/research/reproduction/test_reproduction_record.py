@@ -138,6 +138,7 @@ def test_numbers_are_short() -> None:
     assert short(1 / 3) == 0.333333 and short(None) is None and short(float("inf")) is None and short(float("nan")) is None
 
 
+@pytest.mark.exhaustive
 def test_a_piece_or_a_quick_run_is_no_record(tmp_path: Path, kept: dict[str, Any], quick: dict[str, Any]) -> None:
     path = tmp_path / "r.json"
     for found, words in (

@@ -3,6 +3,8 @@
 import json
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from research.pages.training import PAGE, PICTURE, training_pages
 from research.train.config import load
 from research.train.results import RECORD, as_text, read_record
@@ -95,6 +97,7 @@ def test_fits_are_told_with_residuals(tmp_path):
     assert len(loss) == 8
 
 
+@pytest.mark.exhaustive
 def test_figures_stand_beside_the_reference(tmp_path):
     runs = [line(model, "ufp4", seed, value) for model, value in (("outliers", 0.0228), ("gaussian", 0.04138)) for seed in range(3)]
     found = pages(tmp_path, {"student_teacher": study("student_teacher", runs)})

@@ -122,6 +122,7 @@ def test_an_engine_that_answers_what_is_open_is_found(monkeypatch: pytest.Monkey
         sweeps.run([sweep])
 
 
+@pytest.mark.exhaustive
 def test_the_digest_depends_on_neither_jobs_nor_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = [SPECIAL, E2M1, RANDOM]
     first = digests(sweeps.run(chosen, codes=CODES, jobs=2, shard=1))
