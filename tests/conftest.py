@@ -98,31 +98,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Of a test with the mark `cases(n, m)`, keep n cases in the default run and m of the others in the exhaustive one, each spread evenly.
 
     What is left then runs with EMU_ALL=1 alone. Without m the exhaustive run has all of the others.
-    Of recipes of large tiles, for which the reference model takes seconds, one is asked in the default run; files of stores ask for all.
+    Of recipes of large tiles, for which the reference model takes seconds, one is asked in the default run, two in the exhaustive one and
+    the others with EMU_ALL=1; files of stores ask for all.
     """
     large = _recipes_of_large_tiles()[1:]
+    late = [] if os.environ.get("EMU_ALL") else large[1:]
+    left = []
     for item in items:
         values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-        if "tests/checkpoint/" not in item.nodeid and any(isinstance(value, str) and value in large for value in values):
+        of_tiles = {value for value in values if isinstance(value, str) and value in large}
+        if of_tiles and "tests/checkpoint/" not in item.nodeid:
             item.add_marker("exhaustive")
+            left += [item] if of_tiles.intersection(late) else []
     found: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("cases"):
             found.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left = []
     for of_one in found.values():
         marker = of_one[0].get_closest_marker("cases")
         assert marker is not None
         default, more = marker.args[0], marker.args[1] if len(marker.args) > 1 and not os.environ.get("EMU_ALL") else len(of_one)
         kept = spread(of_one, default)
-        others = [item for item in of_one if item not in kept]
+        others = [item for item in of_one if item not in set(kept)]
         for item in others:
             item.add_marker("exhaustive")
         run = spread(others, more)
         left += [item for item in others if item not in run]
     if left:
-        config.hook.pytest_deselected(items=left)
         gone = set(left)
+        config.hook.pytest_deselected(items=[item for item in items if item in gone])
         items[:] = [item for item in items if item not in gone]
 
 

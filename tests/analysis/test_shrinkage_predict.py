@@ -114,7 +114,7 @@ def test_model_against_measurement(codec, place):
     model_meets_measurement(CELLS[codec][place], gaussian(1.0), 256)
 
 
-@pytest.mark.cases(0, 48)
+@pytest.mark.cases(0, 24)
 @pytest.mark.parametrize("codec", CELLS)
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("base", [gaussian(1.0), laplace(1.0), gaussian(0.37), laplace(5.0)], ids=lambda base: f"{base.name}_{base.scale}")

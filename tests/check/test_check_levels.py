@@ -142,7 +142,7 @@ def _named(fn, op: LevelsContract):
     return fn
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 2)
 @pytest.mark.parametrize("text", [INT12, TREE, BF16, RANDOM, FIXED])
 @pytest.mark.exhaustive
 def test_the_right_kernel_passes(text):

@@ -36,7 +36,7 @@ def test_a_fault_of_zero_blocks_is_seen_beside_blocks_that_are_open():
     assert [failure.name for failure in wrong.failures] == ["zero_block"] and wrong.failures[0].example.got.startswith("0xB")
 
 
-@pytest.mark.cases(8)
+@pytest.mark.cases(8, 40)
 @pytest.mark.parametrize("name", RECIPES)
 def test_most_directed_codes_of_every_recipe_are_compared(name):
     form, asked, known = form_of(f"quantize/{name}"), 0, 0
@@ -47,7 +47,7 @@ def test_most_directed_codes_of_every_recipe_are_compared(name):
     assert known > SHARE * asked
 
 
-@pytest.mark.cases(5, 12)
+@pytest.mark.cases(5, 6)
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_question_says_of_each_tile_what_the_reference_model_says_of_it_alone(name):
     form, recipe, source = form_of(f"quantize/{name}"), get("recipe", name), get("format", "fp32")

@@ -61,7 +61,7 @@ def kernel_of(recipe, change):
     return kernel
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 7)
 @pytest.mark.parametrize("recipe", [REF, ONE])
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_scale_that_is_wrong_only_at_an_edge_is_seen(recipe, name):

@@ -73,6 +73,7 @@ sources: []
 """
 
 
+@pytest.mark.exhaustive
 def test_a_machine_of_ones_own_beside_a_chain_of_fused_steps(tmp_path, capsys):
     """The chain is read in levels; without C on one side the other has +0; rows of data are measured too."""
     (tmp_path / "datapath").mkdir()

@@ -187,7 +187,7 @@ def test_a_nan_scale_on_a_zero_block_is_named() -> None:
     assert trace["steps"][0]["special"] == {"result": "nan", "because": "sa[2] 0xff (nan) is NaN"}
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 11)
 @pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
 def test_on_every_datapath_the_numbers_fit_together(plan: DatapathPlan) -> None:
     checked = 0

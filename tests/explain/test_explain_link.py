@@ -167,6 +167,7 @@ def test_a_comparison_says_how_to_see_its_example(pair, capsys):
     assert (told["m1"], told["m2"]) == pair
 
 
+@pytest.mark.exhaustive
 def test_a_mismatch_says_how_to_see_it(capsys):
     line = "MISMATCH suite=convert__fp32_to_e2m1__nvidia_rne__directed tc=28 out=y in=3e800001 want=1 got=0 mask=f"
     assert run(["explain", "mismatch", line]) == 0

@@ -104,6 +104,7 @@ def test_the_floor_is_told_apart_where_scales_reach_it() -> None:
     assert {start + text for text in ("floor -140", "floor -138", "no floor", "groups of 8", "groups of 32", "result rne")} <= alone
 
 
+@pytest.mark.exhaustive
 def test_the_readings_of_e0m3_are_told_apart() -> None:
     probe = probe_of("blackwell_e0m3")
     stands = [item for item in probe.hypotheses if item.plan.datapath.id.startswith("blackwell_e0m3_") and not item.changes]

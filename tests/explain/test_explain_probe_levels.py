@@ -53,7 +53,7 @@ def each_is_named(probe: Probe) -> int:
     return len(probe.classes)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 1)
 @pytest.mark.parametrize("name", MAIN)
 def test_every_hypothesis_is_named(name):
     probe = probe_of(name)
@@ -62,7 +62,7 @@ def test_every_hypothesis_is_named(name):
     assert sorted(number for members in probe.classes for number in members) == list(range(len(probe.hypotheses)))
 
 
-@pytest.mark.cases(0, 6)
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", [name for name in LEVELS if name not in MAIN])
 def test_every_shipped_datapath_of_levels_is_named(name):
     assert each_is_named(probe_of(name)) >= 4

@@ -1,7 +1,7 @@
 """Every command that writes, killed (SIGKILL) at calls spread over its run: the result is whole or absent, and the same command goes on.
 
 A child of this process runs the command, counts the calls that can touch a file (open, write, sync, name), and kills itself at the n-th.
-Some 300 kills with EMU_ALL=1, some 60 in the exhaustive run, a few in the default one.
+Some 300 kills with EMU_ALL=1, some 40 in the exhaustive run, a few in the default one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.writing import CALLS, COMMANDS, LONG, SLOW, Ended, child, content, warm, write_inputs
 
-MANY, FEW = (25, 4) if os.environ.get("EMU_ALL") else (5, 2)
+MANY, FEW = (25, 4) if os.environ.get("EMU_ALL") else (3, 2)
 TOUCHING = CALLS | {"writelines", "flush", "symlink", "copyfile"}
 
 

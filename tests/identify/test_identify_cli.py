@@ -129,6 +129,7 @@ def test_no_form_fits():
         contracts_of("dot")
 
 
+@pytest.mark.exhaustive
 def test_operands_that_a_form_did_not_offer_are_asked_again(quantize_target):
     """A kernel that ignores its signs is documented in a form without them, and a variant in its own."""
     asked = []

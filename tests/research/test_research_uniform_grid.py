@@ -57,6 +57,7 @@ def test_training_says_which_way_it_came_out() -> None:
     assert (found["mean"], found["error"], round(found["power"], 2)) == (2, 1, 0.52)
 
 
+@pytest.mark.exhaustive
 def test_no_chapter_without_every_record_and_a_missing_row_is_named(checkout: Path, tmp_path: Path, found: dict[str, Any]) -> None:
     folder = tmp_path / "docs" / "evidence"
     folder.mkdir(parents=True)

@@ -118,6 +118,7 @@ def test_another_rounding(up, text, stage, suites):
     assert found["agree"] + found["differ"] == len(suites[CONVERT].rows)
 
 
+@pytest.mark.exhaustive
 def test_the_right_rounding_by_hand_is_right(suites):
     with pytest.raises(AssertionError, match="changes no row"):
         suites[CONVERT].log(rounded(lambda code, lost, sign: lost > HALF or (lost == HALF and code & 1)))
@@ -252,6 +253,7 @@ def test_a_dot_product_without_stages(changed, text, suites):
     assert "aligned" in "\n".join(lines_of(found)) or "special" in "\n".join(lines_of(found))
 
 
+@pytest.mark.exhaustive
 def test_another_datapath_is_named(suites):
     operation, suite = find(DOT).operation, suites[DOT]
     changed = next(item for item in hypotheses([operation.plan], 1) if item.changes == (("round.mode", "rne"),))

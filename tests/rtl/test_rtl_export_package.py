@@ -130,6 +130,7 @@ def test_verilator_and_gplusplus_take_them(tmp_path: Path) -> None:
     subprocess.run([tmp_path / "use"], check=True)
 
 
+@pytest.mark.exhaustive
 def test_two_runs_write_the_same_bytes_and_no_line_is_long(tmp_path: Path) -> None:
     for language in ("sv", "c"):
         out = [tmp_path / f"{number}.{language}" for number in (1, 2)]

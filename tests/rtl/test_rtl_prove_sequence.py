@@ -230,6 +230,7 @@ def test_a_design_that_never_answers_is_no_pass(design: Callable[..., Path], cap
     assert "replayed in icarus" in said.err
 
 
+@pytest.mark.exhaustive
 def test_an_answer_beyond_the_bound_is_late(design: Callable[..., Path]) -> None:
     path = design("walking")
     found = proved(path, rows=1, edges=7)

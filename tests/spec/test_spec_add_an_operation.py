@@ -101,6 +101,7 @@ def test_the_page_sees_a_wrong_engine(tree: Path, tmp_path: Path, engine: str) -
     assert found.returncode == 1 and failed == {engine} | ({"auto"} if engine == "numpy" else set()), found.stdout
 
 
+@pytest.mark.exhaustive
 def test_pages_say_the_step_in_its_own_words(tree: Path) -> None:
     program = "import emu; from emu.cli.main import run; emu.load_spec('own'); run(['show', 'negative_mxfp4'])"
     found = ask(tree, "-c", program)

@@ -98,6 +98,7 @@ def test_a_changed_example_is_told_and_never_rewritten(checkout: Path, copy: Pat
     assert readme.read_bytes() == before
 
 
+@pytest.mark.exhaustive
 def test_examples_that_cannot_be_checked_are_faults(tmp_path: Path) -> None:
     assert examples.faults(tmp_path, ("README.md",)) == ["README.md: missing, or no text: its examples are checked"]
     readme = tmp_path / "README.md"

@@ -104,6 +104,7 @@ def test_implementations_that_differ_stop_the_build(tmp_path: Path, monkeypatch:
     assert not list((tmp_path / "out").glob("convert/*"))
 
 
+@pytest.mark.exhaustive
 def test_shards_do_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stem = "convert__bf16_to_e2m1__nvidia_rne__directed"
     whole = digest_suite(find(stem))

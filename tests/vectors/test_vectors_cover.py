@@ -157,6 +157,7 @@ def test_the_record_follows_its_schema_and_says_every_bin(tmp_path: Path) -> Non
     assert directed["crosses"]["interval_lost"]["missed"] == {} and directed["crosses"]["special"]["holes"] == 0
 
 
+@pytest.mark.exhaustive
 def test_verify_notices_a_changed_cover_file(tmp_path: Path) -> None:
     build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"])
     folder = tmp_path / "out" / "convert"

@@ -56,6 +56,7 @@ def test_directed_rows_reach_every_threshold_of_a_word_and_most_roundings():
     assert {why.why for why in threshold.unreachable.values()} == {"no random word is drawn there"}
 
 
+@pytest.mark.exhaustive
 def test_the_levels_are_the_bins():
     from emu.contracts import parse
 

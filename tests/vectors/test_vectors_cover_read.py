@@ -34,6 +34,7 @@ def refused(path: Path, stem: str | None = None) -> str:
     return str(caught.value)
 
 
+@pytest.mark.exhaustive
 def test_any_file_of_a_suite_names_it(folder: Path) -> None:
     wanted = rows_of(folder / "convert" / f"{STEM}.json")
     assert list(wanted) == [STEM] and len(wanted[STEM]) == 48

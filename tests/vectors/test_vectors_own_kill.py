@@ -97,6 +97,7 @@ def test_no_bit_of_wide_operands_is_asked_for_by_itself() -> None:
     assert own.decided_by_bits(op, {("directed", 1): op.directed()[0].values}) == []
 
 
+@pytest.mark.exhaustive
 def test_shipped_contracts_have_the_rows_of_the_data_alone(spec: Path) -> None:
     made = [plan.stem.replace("__kill", "__directed") for plan in plans("convert") if plan.suite == "kill"]
     assert sorted(made) == sorted(stem for stem in rows_of_stems() if stem.startswith("convert")) != []

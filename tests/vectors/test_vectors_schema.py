@@ -107,6 +107,7 @@ def test_every_record_in_git_follows_its_schema(checkout: Path) -> None:
     assert counts["vectors"] > 100 and counts["errata"] >= 7
 
 
+@pytest.mark.exhaustive
 def test_verify_refuses_a_record_that_breaks_its_schema(copy: Path) -> None:
     """A fact of the record that follows from no row: only the schema sees it."""
     path = copy / "convert" / "convert__bf16_to_e2m1__nvidia_rne__smoke.json"

@@ -44,6 +44,7 @@ def test_merged_parts_are_one_run(builds: tuple[Path, list[Path]], tmp_path: Pat
     assert same(whole, tmp_path / "out") and verify(tmp_path / "out").exit_code == 0
 
 
+@pytest.mark.exhaustive
 def test_parts_into_one_folder_are_one_run(builds: tuple[Path, list[Path]], tmp_path: Path) -> None:
     """The last of three parts into the merged folder of two: what is there stays, the folder is signed again."""
     whole, parts = builds

@@ -72,6 +72,7 @@ def weighted(p, v):
     return (x @ y.repeat(x.shape[1] // y.shape[1], 1)).astype(np.float32)
 
 
+@pytest.mark.exhaustive
 def test_values_are_a_product():
     nv = ("nvfp4_torchao_1level",) * 2
     assert check_matmul(values_product(weighted), *nv, shapes=[(5, 9, 96)]).verdict == "pass"

@@ -33,14 +33,14 @@ def test_two_elements_of_different_blocks_cancel_in_every_score():
         assert 8 * np.count_nonzero(pairs) > pairs.size and len(np.unique(np.abs(pairs))) > 2
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(3, 8)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_pass(name):
     report = check_attention(RIGHT[name], *THREE, mask="bottom-right", maximum="running", shapes=SHAPES)
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
 
 
-@pytest.mark.cases(3, 30)
+@pytest.mark.cases(3, 16)
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("key", [1, 11, 12])
 def test_wrong_kernels_fail(name, key):
@@ -90,7 +90,7 @@ def changed(where):
     return wrong
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 3)
 @pytest.mark.parametrize(
     "wrong",
     [

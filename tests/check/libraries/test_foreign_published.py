@@ -36,7 +36,7 @@ def compare(kernel: Any, suite: str) -> None:
     assert {"compared": report.compared, "differing": report.differing} == want
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 16)
 @pytest.mark.parametrize("kernel", asked(heavy=False))
 def test_kernels_in_the_test_environment_are_as_published(kernel: Any) -> None:
     compare(kernel, "directed")
@@ -47,7 +47,7 @@ def test_kernels_of_installed_libraries_are_as_published(kernel: Any) -> None:
     compare(kernel, "directed")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 18)
 @pytest.mark.parametrize("kernel", asked(heavy=False))
 def test_every_bf16_pattern_is_as_published(kernel: Any) -> None:
     compare(kernel, "exhaustive")

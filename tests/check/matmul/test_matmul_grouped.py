@@ -225,7 +225,7 @@ def test_right_batches_pass_in_every_default_shape():
     assert report.batch_invariant is True and report.compared > 30_000
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 24)
 @pytest.mark.parametrize("name", MANY)
 def test_a_wrong_product_of_several_fails_and_is_located(name):
     kernel, words, options = MANY[name]

@@ -219,6 +219,7 @@ def test_flags_that_come_along_are_said_not_to_be_compared(answer):
     assert not any("flags" in note for note in check_matmul(binary64, "nvfp4", "nvfp4", **QUICK).notes)
 
 
+@pytest.mark.exhaustive
 def test_given_shapes_are_the_only_ones_that_are_asked():
     asked = set()
 

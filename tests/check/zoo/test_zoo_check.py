@@ -20,14 +20,14 @@ def elements(example):
     return max(sum(set(word) != {"0"} for word in words) for words in found)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 12)
 def test_right_kernel_passes(right):
     report = check(right.kernel, right.contract, raises=False, suites=right.suites or SUITES, **right.options)
     assert report.verdict == "pass", report.text()
     assert report.compared > 30
 
 
-@pytest.mark.cases(1, 20)
+@pytest.mark.cases(1, 10)
 def test_wrong_kernel_is_caught(wrong):
     report = check(wrong.kernel, wrong.contract, raises=False, suites=wrong.suites or SUITES, **wrong.options)
     assert report.verdict == "differs", report.text()

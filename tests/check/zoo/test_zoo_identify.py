@@ -6,7 +6,7 @@ from emu.check.targets.python import python_target
 from emu.identify.run import identify
 
 
-@pytest.mark.cases(1, 8)
+@pytest.mark.cases(1, 5)
 def test_documented_fault_gets_its_name(named):
     """A variant or another contract: never only `nearest`."""
     found = identify(python_target(named.kernel, named.contract, **named.options))
@@ -15,7 +15,7 @@ def test_documented_fault_gets_its_name(named):
     assert not any(name == named.contract or name == named.contract.partition("/")[2] for name in found.found), found.text()
 
 
-@pytest.mark.cases(0, 10)
+@pytest.mark.cases(0, 5)
 def test_right_kernel_gets_the_name_of_its_contract(right):
     among = [right.contract.removeprefix("dot/")] if right.contract.startswith("dot/") else None
     found = identify(python_target(right.kernel, right.contract, **right.options), among=among)

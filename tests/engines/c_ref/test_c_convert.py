@@ -204,7 +204,7 @@ def test_binary64_with_random_bits_to_wide_formats(rounding: str) -> None:
             assert compare(codes, "fp64", get("format", name), how, policy, draws(len(codes), how, salt)) == len(codes)
 
 
-@pytest.mark.cases(0, 8)
+@pytest.mark.cases(0, 5)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_16_bit_sources(name: str, source: str) -> None:
@@ -229,7 +229,7 @@ def test_many_bf16_sources_with_random_bits(name: str) -> None:
             assert compare(codes, "bf16", fmt, how, policy, draws(len(codes), how, salt)) == len(codes)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 10)
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_thresholds(name: str) -> None:
     fmt = get("format", name)

@@ -120,7 +120,7 @@ def compare(operands: Operands, plan: DatapathPlan) -> None:
             assert got.part_code == step.parts[0]
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(1, 11)
 @pytest.mark.parametrize("name", known())
 @given(seed=st.integers(0, 1 << 64))
 def test_every_datapath_equals_the_reference_model(name: str, seed: int) -> None:

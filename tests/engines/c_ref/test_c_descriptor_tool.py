@@ -273,6 +273,7 @@ def test_a_descriptor_is_written_in_its_canonical_form(built: Path, path: Path) 
     assert emu_ref(built, "descriptor", "more", stdin=text) == (2, "", said)
 
 
+@pytest.mark.exhaustive
 def test_changed_descriptors_give_right_rows_or_one_line(built: Path, checkout: Path, tmp_path: Path) -> None:
     """A small count of what .ci/c-reference sanitizers does under the sanitizers: every run is judged by the driver."""
     here = checkout / "tests" / "engines" / "c_ref"

@@ -86,7 +86,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.cases(1, 8)
+@pytest.mark.cases(1, 4)
 @pytest.mark.parametrize("part", range(50))
 def test_drawn_objects_come_back_byte_for_byte(part: int) -> None:
     """2,000 of each kind in all, but for what passes a limit of C."""

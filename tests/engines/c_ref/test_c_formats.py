@@ -81,7 +81,7 @@ def expected(code: int, fmt: Format, rounding: Rounding, entry: EntryCodes, rand
     return convert_value(decode_code(code, get("format", "fp32")), fmt, rounding, entry, random)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(
     fmt=st.one_of(FLOATS, INTEGERS, CODEBOOKS),
     rounding=st.sampled_from(ROUNDINGS),

@@ -68,7 +68,7 @@ def test_drawn_datapaths() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths() -> None:
-    _compare_drawn(range(1000, tries(2000, 4000)), 8)
+    _compare_drawn(range(1000, tries(1500, 4000)), 8)
 
 
 def _compare_drawn(seeds: Sequence[int], rows: int) -> None:

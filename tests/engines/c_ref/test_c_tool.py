@@ -317,7 +317,7 @@ SUITES = [
 MOST_ROWS, MOST_TILES = 400, 48  # that the reference model derives of one file
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 12)
 @pytest.mark.parametrize("stem", SUITES)
 @pytest.mark.parametrize("choice", [["--directed"], ["--random", "300", "--key", "7"]], ids=["directed", "random"])
 def test_gen_equals_the_reference_model(emu_ref: Path, stem: str, choice: list[str]) -> None:
@@ -344,7 +344,7 @@ def block_operations() -> list[Contract]:
     return [*recipes, *profiles, *(TransformContract.of(parse(f"transform/{name}"), "bf16") for name in names("transform"))]
 
 
-@pytest.mark.cases(10)
+@pytest.mark.cases(10, 60)
 @pytest.mark.parametrize("op", block_operations(), ids=lambda op: str(op.name))
 def test_every_tile_contract_equals_the_reference_model(emu_ref: Path, op: Contract) -> None:
     words = [str(op.name), "--result" if op.opens == "result" else "--source", "bf16"]

@@ -237,6 +237,7 @@ def test_one_bit_walks_through_a_shared_word(rounding: str, bits: list[int]) -> 
     assert moved == [[bit] for bit in bits]
 
 
+@pytest.mark.exhaustive
 def test_every_bf16_number_against_the_thresholds_of_e2m1() -> None:
     bf16, e2m1, rne, policy = get("format", "bf16"), get("format", "e2m1"), get("rounding", "rne"), get("policy", "nvidia")
     limits = [(Fraction(1, 4), True), (Fraction(3, 4), False), (Fraction(5, 4), True), (Fraction(7, 4), False)]

@@ -29,7 +29,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     return found
 
 
-@pytest.mark.exhaustive  # compiles the kernels
+@pytest.mark.cases(0, 1)  # compiles the kernels
 def test_no_warning_and_no_state(kernels, compiler, tmp_path):
     sources = sorted(kernels.glob("*.c"))
     assert len(sources) >= 7

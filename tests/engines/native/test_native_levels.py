@@ -210,7 +210,7 @@ def test_drawn_datapaths() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths() -> None:
-    seeds = range(1000, tries(1600, 3000))
+    seeds = range(1000, tries(1300, 3000))
     assert _compare_drawn(seeds, 2 * LANES + 3)["code"] > len(seeds)
 
 
@@ -220,6 +220,7 @@ CHAINS = {
 }  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_shipped_datapaths_in_every_form() -> None:
     shipped = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
     plans = [plan for name in shipped for plan in level_plans_of(name) if native.is_chain(plan)]

@@ -160,7 +160,7 @@ def test_drawn_datapaths() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths() -> None:
-    seen = _compare_drawn(range(10_000, tries(12_000, 30_000)), 12)
+    seen = _compare_drawn(range(10_000, tries(11_000, 30_000)), 12)
     assert seen["plans"] > 500, seen
 
 

@@ -70,7 +70,7 @@ def unit_amax(recipe: Recipe) -> int:
     return encode_value(finite(1 / factor if factor != 1 else Fraction(2688)), FP32)
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(6, 40)
 @pytest.mark.parametrize("name", RECIPES)
 def test_directed_blocks(name: str, matrix: Matrix) -> None:
     """A tensor maximum that makes the scales of the tie blocks ties; then the true one of blocks that are not huge."""
@@ -83,7 +83,7 @@ def test_directed_blocks(name: str, matrix: Matrix) -> None:
         compare(recipe, np.ascontiguousarray(codes[: 2 * rows, :lanes]))
 
 
-@pytest.mark.cases(13)
+@pytest.mark.cases(13, 40)
 @pytest.mark.parametrize("name", RECIPES)
 def test_nan_and_inf(name: str, matrix: Matrix) -> None:
     recipe = get("recipe", name)
@@ -208,7 +208,7 @@ def test_ragged_tails(name: str, matrix: Matrix) -> None:
         assert got.codes.shape == ((height, width) if recipe.facts.tail == "zero_pad_drop" else padded)
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(6, 40)
 @pytest.mark.parametrize("name", RECIPES)
 def test_chunk_size_and_memory_order_never_matter(name: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = get("recipe", name)

@@ -103,7 +103,7 @@ def test_the_modes_typed_here_are_all_deterministic_ones() -> None:
     assert sorted(name for name in names("rounding") if not get("rounding", name).random_bits) == sorted(typed)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(4, 14)
 @pytest.mark.parametrize("source", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", [name for name in NARROW if not is_codebook(name)])
 def test_every_16_bit_source_against_the_grid(judge: Any, name: str, source: str) -> None:
@@ -138,7 +138,7 @@ def test_every_16_bit_source_to_16_bits_against_the_grid(judge: Any, name: str, 
             assert not differs(codes, marked(codes, source, name, mode, entry), wanted), (mode, word)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 12)
 @pytest.mark.parametrize("name", ALL)
 def test_16_bit_sources_against_the_reference_model(name: str) -> None:
     """Every 7th code of 4-bit formats under rne, every 401st or fewer elsewhere."""
@@ -152,7 +152,7 @@ def test_16_bit_sources_against_the_reference_model(name: str) -> None:
                 assert not differs(codes, got, wanted), (source, mode, label)
 
 
-@pytest.mark.cases(0, 10)
+@pytest.mark.cases(0, 6)
 @pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in ALL for mode in modes(name)])
 def test_every_16_bit_source_against_the_reference_model(name: str, mode: str) -> None:
     """bf16 whole, every third fp16 (the grid judges them all); one policy: the grid judges what the others add."""

@@ -68,7 +68,7 @@ def compare(recipe: Recipe, codes: Any, levels: dict[str, Any], profile: str, re
     return got
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 16)
 @pytest.mark.parametrize(("name", "profile"), PROFILES)
 def test_any_codes_and_levels(name: str, profile: str) -> None:
     recipe = get("recipe", name)

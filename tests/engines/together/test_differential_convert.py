@@ -52,7 +52,7 @@ def test_codes_of_hypothesis(judge: Any, name: str) -> None:
     check_target(judge, name, 15)
 
 
-@pytest.mark.cases(0, 10)
+@pytest.mark.cases(0, 5)
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_codes_of_hypothesis(judge: Any, name: str) -> None:
     check_target(judge, name, 120)

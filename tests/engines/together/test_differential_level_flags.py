@@ -22,8 +22,8 @@ def test_drawn_datapaths_with_flags() -> None:
 
 @pytest.mark.exhaustive
 def test_more_drawn_datapaths_with_flags() -> None:
-    seen = compare(ENGINES, range(1000, tries(1200, 1400)), 8)
-    assert all(seen[name, flags] > tries(25, 50) for name in ENGINES for flags in (0, 1, 2, 3)), seen
+    seen = compare(ENGINES, range(1000, tries(1100, 1400)), 8)
+    assert all(seen[name, flags] > tries(12, 50) for name in ENGINES for flags in (0, 1, 2, 3)), seen
 
 
 def test_the_public_function_returns_flags() -> None:

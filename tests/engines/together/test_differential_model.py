@@ -51,7 +51,7 @@ def test_a_layer_by_every_recipe(quick_judge: Any, model_file: Path, fp32: Forma
     assert there_and_back(quick_judge, recipe, np.ascontiguousarray(weights[:rows]), fp32) == rows * 384
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("name", WHOLE)
 def test_every_tensor(quick_judge: Any, model_file: Path, fp32: Format, name: str) -> None:
     """Tensors whose length a recipe refuses are refused by every engine."""

@@ -98,7 +98,7 @@ def test_every_code_of_the_small_formats(fmt: str) -> None:
         agree(name, [np.arange(1 << int(fmt[6]), dtype=np.uint8)], (fmt,))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("k", range(3, 9))
 def test_every_code_of_every_format(k: int) -> None:
     """What takes one operand, on all codes of the formats of K bits; each format in one mode, all modes among the formats."""
@@ -109,7 +109,7 @@ def test_every_code_of_every_format(k: int) -> None:
             agree(name, [np.arange(1 << k, dtype=np.uint8)], (fmt,), **how)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("start", range(6))
 def test_every_pair_of_codes_of_up_to_five_bits(start: int) -> None:
     """What takes two operands, on all codes of all pairs of formats of at most 5 bits: the other engines, exact on one operation a pair."""

@@ -76,7 +76,7 @@ def run_blocks(judge: Any, name: str, examples: int) -> None:
     assert 4 * sum(gave_bits) >= len(gave_bits) > 0
 
 
-@pytest.mark.cases(3, 29)
+@pytest.mark.cases(3, 12)
 @pytest.mark.parametrize("name", names("recipe"))
 def test_blocks_of_hypothesis_there_and_back(judge: Any, name: str) -> None:
     run_blocks(judge, name, 4 if name in HEAVY else 12)
@@ -96,7 +96,7 @@ def draw_codes(data: st.DataObject, fmt: Format, shape: tuple[int, int]) -> Any:
     return np.resize(np.array(codes, dtype), shape)
 
 
-@pytest.mark.cases(12)
+@pytest.mark.cases(12, 36)
 @pytest.mark.parametrize(("name", "profile"), EVERY)
 def test_any_codes_and_levels_are_dequantized_alike(judge: Any, name: str, profile: str) -> None:
     """Levels that no quantizer writes: NaN and zero scales, any tensor scale, every flag."""

@@ -40,7 +40,7 @@ def test_rows_of_hypothesis(judge: Any, name: str) -> None:
     check_rows(judge, name, 25)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("name", names("transform"))
 def test_many_rows_of_hypothesis(judge: Any, name: str) -> None:
     check_rows(judge, name, 200)

@@ -99,7 +99,7 @@ def block_of(shape: list[int], element: str, row: str, tile: str) -> dict[str, A
     return {"kind": "block", "id": "drawn_block", **USER.ABOUT, "facts": facts}
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(tries(100, 1500), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("examples", [25, pytest.param(tries(60, 1500), marks=pytest.mark.exhaustive)])
 def test_programs_on_drawn_formats_and_blocks(examples: int) -> None:
     settings(QUICK, max_examples=examples)(given(st.data())(a_program_on_a_drawn_block))()
 

@@ -31,6 +31,7 @@ def outcome(project):
     return code, text, project / "emu.xml"
 
 
+@pytest.mark.exhaustive
 def test_conforming_kernel_passes_and_wrong_one_fails(outcome):
     code, text, _ = outcome
     assert code == 1
