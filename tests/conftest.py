@@ -107,7 +107,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
         of_tiles = {value for value in values if isinstance(value, str) and value in large}
-        if of_tiles and "tests/checkpoint/" not in item.nodeid:
+        if of_tiles and "tests/checkpoint/" not in item.nodeid and not item.get_closest_marker("mutants"):
             item.add_marker("exhaustive")
             left += [item] if of_tiles.intersection(late) else []
     found: dict[str, list[pytest.Item]] = {}
