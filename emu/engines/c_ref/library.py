@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from emu.base.errors import SpecError
+from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.call import check, matrix
 
@@ -55,7 +55,11 @@ class Library:
 
         Raises: SpecError (a name), OperandError (a code or an integer that is too wide).
         """
-        given, drawn = _codes(codes), None if random is None else np.ascontiguousarray(random, np.uint32)
+        given, drawn = _codes(codes), None if random is None else _codes(random)
+        if drawn is not None and (drawn.shape != given.shape or bool((drawn >> np.uint64(32)).any())):
+            raise OperandError(
+                f"convert/{to}/{rounding}/{policy}: random has one integer below 2^32 for each code, in their shape {given.shape}"
+            )
         out, code, mark = _empty(given.shape), ffi.new("uint64_t *"), ffi.new("uint8_t *")
         formats = self._found("format", source), self._found("format", to)
         rules = self._found("rounding", rounding), self._found("policy", policy, to)
@@ -73,6 +77,7 @@ class Library:
         tensor_amax: fp32 code.   random: an integer for each value.   Raises: SpecError, ShapeError, OperandError.
         """
         program, given = self._program(recipe, None), _codes(x)
+        at = _pointer(given)
         rows, columns = (-(-size // tile) * tile for size, tile in zip(given.shape, (program.tile_rows, program.tile_columns), strict=True))
         made = _empty(given.shape if program.tail == lib.EMU_TAIL_DROP else (rows, columns))
         shapes = [(level.rows, level.columns) for level in program.levels[0 : program.level_count]]
@@ -83,7 +88,7 @@ class Library:
             lib.emu_quantize(
                 program,
                 self._found("format", source),
-                _pointer(given),
+                at,
                 ffi.NULL if tensor_amax is None else ffi.new("uint32_t *", tensor_amax),
                 _pointer(drawn),
                 ffi.NULL,
@@ -99,11 +104,13 @@ class Library:
     def dequantize(self, codes: ArrayLike, levels: list[ArrayLike], recipe: str, profile: str, to: str = "fp32") -> NDArray[np.uint64]:
         """Return the values of codes [R, C] under the codes of each level, codes of a format. Raises: SpecError, OpenError, ShapeError."""
         program, given, sides = self._program(recipe, profile), _codes(codes), [_codes(level) for level in levels]
-        out = np.zeros(given.shape, np.uint64)
+        if any(side.ndim != 2 for side in sides):
+            raise ShapeError(f"dequantize/{recipe}/{profile}: the codes of a level are a matrix")
+        at, out = _pointer(given), np.zeros(given.shape, np.uint64)
         work, words = _workspace(program, given.shape[1])
         held = ffi.new("emu_matrix[]", [matrix(side) for side in sides]) if sides else ffi.NULL
         check(
-            lib.emu_dequantize(program, _pointer(given), held, self._found("format", to), _pointer(out), work, words),
+            lib.emu_dequantize(program, at, held, self._found("format", to), _pointer(out), work, words),
             f"dequantize/{recipe}/{profile}",
         )
         return out
@@ -174,7 +181,14 @@ def check_name(error: int, kind: str, name: str) -> None:
 
 
 def _codes(codes: ArrayLike) -> NDArray[np.uint64]:
-    return np.ascontiguousarray(codes, np.uint64)
+    """Return integers as the array that C reads. Raises: OperandError (numbers that are no codes)."""
+    try:
+        array = np.asarray(codes)
+    except ValueError as error:
+        raise OperandError(f"codes are no array: {error}") from None
+    if array.size and (array.dtype.kind not in "iu" or int(array.min()) < 0):
+        raise OperandError(f"codes are integers from 0, not {array.dtype}" + (f" down to {array.min()}" if array.dtype.kind == "i" else ""))
+    return np.ascontiguousarray(array, np.uint64)
 
 
 def _empty(shape: tuple[int, ...]) -> Marked:
@@ -183,7 +197,11 @@ def _empty(shape: tuple[int, ...]) -> Marked:
 
 def _pointer(codes: NDArray[np.uint64] | None, marks: NDArray[np.uint8] | None = None) -> Any:
     """Return an emu_matrix over arrays, which must outlive it; NULL for none."""
-    return ffi.NULL if codes is None else ffi.new("emu_matrix *", matrix(codes, marks))
+    if codes is None:
+        return ffi.NULL
+    if codes.ndim != 2:
+        raise ShapeError(f"codes are a matrix [R, C], not of shape {codes.shape}")
+    return ffi.new("emu_matrix *", matrix(codes, marks))
 
 
 def _workspace(program: Any, columns: int) -> tuple[Any, int]:

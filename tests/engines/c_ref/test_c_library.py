@@ -89,5 +89,16 @@ def test_what_is_wrong_is_told_in_a_line():
         Library(text).dot([1], [1], "nothing")
     with pytest.raises(ShapeError):
         Library(text).quantize([[1, 2, 3]], "mxfp4_torchao_floor")
+    for codes in ([[1.5]], [[-1]], [["1"]], [[True]], [[1], [2, 3]]):
+        with pytest.raises(OperandError, match=r"^codes are "):
+            Library().convert(codes, "e2m1", "rne", "nvidia")
+    for random in ([[1]], [[1, 1 << 32]]):
+        with pytest.raises(OperandError, match=r"one integer below 2\^32 for each code"):
+            Library().convert([[1, 2]], "e2m1", "sr_add8", "nvidia", random=random)
+    for codes in ([1] * 32, [[[1] * 32]]):
+        with pytest.raises(ShapeError, match="codes are a matrix"):
+            Library().quantize(codes, "mxfp4_torchao_floor")
+    with pytest.raises(ShapeError, match="of a level are a matrix"):
+        Library().dequantize([[1] * 32], [[127]], "mxfp4_torchao_floor", "torchao")
     made, _ = Library().quantize([[0x3FC00000, 0x7FC00000] * 8], "e4m3_row_bf16_compressed_tensors")
     assert made.words() == ["open"] * 16
