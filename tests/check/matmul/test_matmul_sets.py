@@ -10,6 +10,7 @@ import pytest
 from emu.base.errors import OperandError, SpecError
 from emu.check.matmul.numbers import Draws, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, pair_of
+from emu.check.matmul.question import comparable
 from emu.check.matmul.sets import Limits, _empty, every_set, limits_of
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
@@ -192,3 +193,15 @@ def test_long_binary32_scales_are_in_one_hot_rows():
     assert [asked.name for asked in long] == ["one-hot rows of a"]
     value = exact_of(long[0].sa, get("format", "fp32"))
     assert int((value.n >= 1 << 14).sum()) > value.n.size // 3
+
+
+@pytest.mark.parametrize("out", ["fp32", "bf16", "fp16"])
+def test_only_zeros_and_normal_numbers_of_the_result_are_comparable(out: str) -> None:
+    fmt = get("format", out)
+    codes = derive.codes(fmt)
+    normal = 1 << fmt.facts.frac_bits
+    values = [float(decode_code(code, fmt).signed) for code in (0, 1, normal - 1, normal, codes.max_code)]
+    beyond = [values[-1] * (1 + 2.0**-30), float("inf"), float("nan")]
+    for sign in (1, -1):
+        found = comparable(sign * np.array([*values, *beyond]), fmt)
+        assert found.tolist() == [True, False, False, True, True, False, False, False]

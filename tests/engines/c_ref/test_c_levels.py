@@ -22,6 +22,7 @@ from emu.spec.models import Datapath, Format
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import get
 
+ALONE_SCALED = (2370, 2540, 3887)  # one value of a pairwise level, then scales that draw: their words come after one rounding
 ALONE = 2192  # one value of a pairwise level names the exponent that the level says
 
 RZ = {"format": "fp32", "rounding": "rz"}
@@ -63,7 +64,7 @@ def test_shipped_datapaths() -> None:
 
 
 def test_drawn_datapaths() -> None:
-    _compare_drawn((*range(150), ALONE), 4)
+    _compare_drawn((*range(150), ALONE, *ALONE_SCALED), 4)
 
 
 @pytest.mark.exhaustive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as native
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.numpy import datapath as npy
+from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
 from emu.spec.models.levels import EpilogueFacts
 
@@ -173,6 +175,20 @@ def test_edge_codes_against_the_reference_model(data: st.DataObject) -> None:
 
     scales = [None if plan.scale is None else codes(plan.scale, k // plan.block) for _ in "ab"]
     check(Operands(codes(plan.a, k), codes(plan.b, k), *scales, codes(plan.c, 1)[0]), plan)
+
+
+@pytest.mark.parametrize("plan", [plan for plan in BASES if plan.scale is None], ids=lambda plan: plan.name)
+def test_rows_of_one_code(plan: DatapathPlan) -> None:
+    """Every product of a row is the same: where it is infinite, no finite one beside it says that the group has to be looked at."""
+    few = []
+    for fmt in (plan.a, plan.b):
+        code = derive.codes(fmt)
+        few.append(
+            [0, code.sign_bit, code.max_code, code.sign_bit | 1, *([] if code.inf is None else [code.inf, code.inf | code.sign_bit])]
+        )
+    pairs = list(itertools.product(*few))
+    a, b = (np.array([[pair[side]] * plan.facts.k for pair in pairs], native.code_dtype(fmt)) for side, fmt in enumerate((plan.a, plan.b)))
+    check(Operands(a, b, None, None, np.zeros(len(pairs), native.code_dtype(plan.c))), plan)
 
 
 @pytest.mark.parametrize("name", ["blackwell_mxf4nvf4_b16_ue4m3", "hopper_fp16_f16", "blackwell_mxf8f6f4"])

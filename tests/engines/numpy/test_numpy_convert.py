@@ -263,6 +263,16 @@ def test_fp64_is_rounded_once(judge: Any, name: str) -> None:
         assert not differs(some, marked(some, "fp64", name, mode, entry), exact(some, "fp64", name, mode, entry)), mode
 
 
+def test_zeros_and_negative_numbers_of_binary64_have_codes_of_their_own() -> None:
+    """Zeros, the numbers nearest to them, Inf and NaN of both signs, to entries with a code for zeros and one for what is negative."""
+    codes = np.array([0, 1, 0x7FF0 << 48, 0x7FF8 << 48], np.uint64)
+    codes = np.concatenate([codes, codes | np.uint64(1 << 63)])
+    for name in NARROW:
+        for zero, negative in (((1, 2), None), (None, 3), ((1, 2), 3)):
+            entry = EntryCodes("saturate", (derive.OPEN, 1), zero=zero, negative=negative)
+            assert not differs(codes, marked(codes, "fp64", name, "rne", entry), exact(codes, "fp64", name, "rne", entry)), (name, entry)
+
+
 def test_fp64_just_above_a_tie() -> None:
     """0.25 + 2^-54 is code 1 of e2m1; through binary32 it would be 0."""
     x = np.array([Fraction(1, 4) + Fraction(2) ** -54, Fraction(1, 4), Fraction(5) + Fraction(2) ** -50], object).astype(np.float64)
