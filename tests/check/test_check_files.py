@@ -16,7 +16,7 @@ CONTRACT = "quantize/nvfp4_te_ref"
 FEW = {"suites": ("directed",)}
 
 
-def elsewhere(path, out, recipe="nvfp4_te_ref", drop=None, change=None):
+def elsewhere(path, out, recipe="nvfp4_te_ref", drop=None, change=None, more=None):
     """What a user runs on the accelerator: answers to every question, the header copied."""
     answers = {}
     with safe_open(path, framework="np") as file:
@@ -30,7 +30,7 @@ def elsewhere(path, out, recipe="nvfp4_te_ref", drop=None, change=None):
         answers = {name: array for name, array in answers.items() if not name.startswith(drop) and not name.endswith(drop)}
     if change is not None:
         metadata = change(metadata)
-    save_file(answers, out, metadata)
+    save_file(answers | (more or {}), out, metadata)
     return out
 
 
@@ -114,6 +114,13 @@ def test_a_missing_tensor_is_named(inputs, tmp_path):
     target = results_target(elsewhere(inputs, tmp_path / "out.safetensors", drop="0003."))
     with pytest.raises(FileError, match=r"no tensor 0003\."):
         check(target, CONTRACT, **FEW)
+
+
+def test_an_answer_to_no_question_is_refused(inputs, tmp_path):
+    count = json.loads(next(iter(safe_open(inputs, framework="np").metadata().values())))["questions"]
+    path = elsewhere(inputs, tmp_path / "out.safetensors", more={f"{count:04d}.packed": np.zeros(8, np.uint8)})
+    with pytest.raises(FileError, match=rf"{count:04d}\.packed answers no question of the inputs, which have {count}: leave it out"):
+        results_target(path, contract=CONTRACT)
 
 
 def test_another_contract_and_another_file_are_refused(inputs, tmp_path):

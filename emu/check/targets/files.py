@@ -157,7 +157,12 @@ def results_target(
         raise FileError(f"{file}: answers {about['contract']}, not {contract}: name that contract, or emit its inputs")
     form = form_of(about["contract"], about["source"], about["result"])
     verify(file, about)
-    return FileTarget(file, {**about, "result": result or about["result"]}, form, Reading(gives, packing, scale_layout))
+    target = FileTarget(file, {**about, "result": result or about["result"]}, form, Reading(gives, packing, scale_layout))
+    numbers = {number: name for name in target.names if (number := name.partition(".")[0]).isdecimal()}
+    more = [name for number, name in sorted(numbers.items()) if int(number) >= about["questions"]]
+    if more:
+        raise FileError(f"{file}: {more[0]} answers no question of the inputs, which have {about['questions']}: leave it out")
+    return target
 
 
 def header(path: Path) -> dict[str, Any]:
@@ -182,10 +187,10 @@ def header(path: Path) -> dict[str, Any]:
 
 def verify(path: Path, about: Mapping[str, Any]) -> None:
     """Make the inputs again and compare digests. Raises: FileError (another spec or version made them, or the header was changed)."""
-    summary = hashlib.sha256()
+    summary, number = hashlib.sha256(), -1
     for number, (_, question) in enumerate(questions(about)):
         for name, bits in question.operands.items():
             _add(summary, number, name, bits)
-    if summary.hexdigest() != about["digest"]:
+    if summary.hexdigest() != about["digest"] or number + 1 != about["questions"]:
         made = about.get("version", "an unknown version")
         raise FileError(f"{path}: its digest is not that of the inputs that emu {__version__} makes (its header is of {made}): emit again")
