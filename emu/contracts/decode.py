@@ -275,6 +275,10 @@ class DecodeForm(Form):
         """All codes in one array."""
         yield {"codes": np.array([case.values[0] for case in cases], integer_dtype(self.operation.fmt))}, cases
 
+    def exhaustive(self, asked: Asked) -> Iterator[Question]:
+        """None more: the directed rows are every code."""
+        yield from ()
+
     def in_shapes(self, asked: Asked) -> Iterator[Question]:
         """Codes in a row, of many lengths."""
         bits, stream = derive.codes(self.operation.fmt).bits, stream_of(f"shapes {self.contract}")

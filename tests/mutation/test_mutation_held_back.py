@@ -32,7 +32,7 @@ def with_suites() -> list[str]:
     return sorted({f"{head}__directed" for head, _, suite in kept if suite == "directed" or suite in KILLS})
 
 
-@pytest.mark.cases(0, 2)
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("stem", FEW)
 def test_an_entry_of_the_record_comes_again(stem):
     """Whole: every mutant that it tried. Those of all other contracts: -m mutants, an hour and a quarter."""

@@ -101,7 +101,7 @@ def test_drawn_datapaths_are_their_golden_functions() -> None:
     assert [line for plan, circuit in drawn for line in wrong_rows(plan, circuit, 8, 1)] == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 def test_a_hundred_drawn_datapaths_are_their_golden_functions() -> None:
     """Of 1,600 drawn files some 110 use no word that golden functions lack."""
     drawn = list(drawn_plans(range(1000, 2600)))

@@ -75,7 +75,7 @@ def play(built: simulator.Built, *plusargs: str, mem: Path | None = None) -> sim
     return simulator.run(built, mem or built.shard.mem, [f"+table={built.shard.mem}", "+verilator+rand+reset+2", *plusargs])
 
 
-@pytest.mark.exhaustive  # compiles in Verilator
+@pytest.mark.cases(0, 6)  # compiles in Verilator
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.exhaustive
 def test_the_verdicts_are_those_of_icarus(bench: simulator.Built, fault: str) -> None:

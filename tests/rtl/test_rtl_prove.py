@@ -119,7 +119,7 @@ def one_of_a_family(units: list[str]) -> list[str]:
 
 
 @needs_yosys
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 def test_every_small_reference_design_is_its_golden_function() -> None:
     """All of them with EMU_ALL=1."""
     units = [name for name in read_units(simulator.path()) if name.split("_")[0] in ("decode", "convert", "product")]

@@ -54,7 +54,7 @@ def test_a_changed_fact_names_its_pages_and_the_command_mends_them(copy: Path) -
     assert docs("check", copy).returncode == 0
 
 
-@pytest.mark.exhaustive  # every page is made again
+@pytest.mark.cases(0, 0)  # every page is made again
 def test_a_changed_line_of_the_reference_model_names_its_page_and_that_another_one_runs(copy: Path) -> None:
     replace(copy / "emu/engines/exact/overflow.py", "magnitude <= largest", "magnitude < largest")
     page, running = tree.check(copy)

@@ -119,7 +119,7 @@ def test_the_run_says_what_failed_and_what_it_leaves_out(clone, capsys, monkeypa
     judge(clone, capsys)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 def test_a_test_that_is_over_the_time_is_stopped(clone, capsys):
     edited(clone)
     judge(clone, capsys, minutes="0.4")  # time for the other file on a busy machine

@@ -90,7 +90,7 @@ def test_rows_are_means_over_seeds() -> None:
     assert spread([2.0]) == Spread(2.0, 0.0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize(("recipe", "rotated"), SHEET)
 def test_the_sheet_after_24_layers(recipe: str, rotated: bool) -> None:
     """With the rotation in binary32, as in the sheet: rounded to bf16 the gain of E1M2 is another one."""
