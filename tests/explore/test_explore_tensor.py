@@ -43,7 +43,6 @@ MEASURED = (
     + """for (const [name, value] of Object.entries(CHOSEN)) {
     at(`[name=${name}]`).value = value; at(`[name=${name}]`).dispatchEvent(new Event("change", {bubbles: true})); }
 await until(() => at("#use") || fault());
-const copied = ["python", "c", "shell", "row"].map(kind => { document.querySelector(`#copy-${kind}`).click(); return explorer.copied(); });
 const said = explorer.text(location.hash), plain = JSON.stringify(said, (_, value) => typeof value === "bigint" ? String(value) : value);
 return {fault: fault(), said: JSON.parse(plain), sentence: at("#sentence")?.textContent,
     links: [...document.querySelectorAll("#room table a")].map(item => item.hash),
