@@ -118,11 +118,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marker = of_one[0].get_closest_marker("cases")
         assert marker is not None
         default, more = marker.args[0], marker.args[1] if len(marker.args) > 1 and not os.environ.get("EMU_ALL") else len(of_one)
-        kept = spread(of_one, default)
-        others = [item for item in of_one if item not in set(kept)]
+        kept = set(spread(of_one, default))
+        others = [item for item in of_one if item not in kept]
         for item in others:
             item.add_marker("exhaustive")
-        run = spread(others, more)
+        run = set(spread(others, more))
         left += [item for item in others if item not in run]
     if left:
         gone = set(left)

@@ -157,9 +157,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
             if not isinstance(gives, dict | None):
                 raise OperandError("check: --gives of stored answers says which is which: outer=inner, with commas")
             layout = {name: options[name] for name in ("packing", "scale_layout") if options[name] is not None}
-            stored = results_target(
-                results, contract=contract, gives=gives, result=options["result"], **layout
-            )
+            stored = results_target(results, contract=contract, gives=gives, result=options["result"], **layout)
             about = stored.about
             asked |= {"multiple": tuple(about["multiple"]), "count": about["count"], "key": about["key"]}
             asked |= {"finite": bool(about.get("finite")), "shapes": tuple(tuple(shape) for shape in about.get("shapes", ()))}

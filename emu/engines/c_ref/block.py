@@ -89,7 +89,7 @@ def quantize_with_open(
     level_marks = {name: np.zeros(level.shape, np.uint8) for name, level in out.levels.items()}
     marks = QuantizedCodes(np.zeros(out.codes.shape, np.uint8), level_marks)
     levels = [matrix(out.levels[name], marks.levels[name]) for name in descriptor.levels]
-    workspace, words = workspace_of(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor.pointer, given.shape[1])
     error = lib.emu_quantize(
         descriptor.pointer,
         origin.pointer,
@@ -127,7 +127,7 @@ def dequantize(
         held.append(given_matrix(levels[level.name], get("format", level.format)))
     target = format_descriptor(to)
     out: Codes = np.empty(given.shape, code_dtype(to))
-    workspace, words = workspace_of(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor.pointer, given.shape[1])
     error = lib.emu_dequantize(
         descriptor.pointer,
         ffi.new("emu_matrix *", matrix(given)),
@@ -159,10 +159,10 @@ def _empty(recipe: Recipe, block: Block, size: tuple[int, int], padded: tuple[in
     return QuantizedCodes(np.empty(size, code_dtype(get("format", block.element_formats[0]))), levels)
 
 
-def workspace_of(descriptor: ProgramDescriptor, columns: int) -> tuple[Any, int]:
-    """Return memory for a band, and how many words it has."""
+def workspace_of(program: Any, columns: int) -> tuple[Any, int]:
+    """Return memory for a band of an emu_program, and how many words it has."""
     words = ffi.new("size_t *")
-    check(lib.emu_count_workspace(descriptor.pointer, columns, words), "workspace")
+    check(lib.emu_count_workspace(program, columns, words), "workspace")
     return ffi.from_buffer("uint64_t[]", np.empty(words[0], np.uint64), require_writable=True), words[0]
 
 

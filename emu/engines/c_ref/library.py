@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.c_ref._c import ffi, lib
+from emu.engines.c_ref.block import workspace_of
 from emu.engines.c_ref.call import check, matrix
 
 MARKS = {1: "open", 2: "refused"}
@@ -83,7 +84,7 @@ class Library:
         shapes = [(level.rows, level.columns) for level in program.levels[0 : program.level_count]]
         levels = [_empty((rows // tall if tall else 1, columns // wide if wide else 1)) for tall, wide in shapes]
         drawn = None if random is None else _codes(random)
-        work, words = _workspace(program, given.shape[1])
+        work, words = workspace_of(program, given.shape[1])
         check(
             lib.emu_quantize(
                 program,
@@ -107,7 +108,7 @@ class Library:
         if any(side.ndim != 2 for side in sides):
             raise ShapeError(f"dequantize/{recipe}/{profile}: the codes of a level are a matrix")
         at, out = _pointer(given), np.zeros(given.shape, np.uint64)
-        work, words = _workspace(program, given.shape[1])
+        work, words = workspace_of(program, given.shape[1])
         held = ffi.new("emu_matrix[]", [matrix(side) for side in sides]) if sides else ffi.NULL
         check(
             lib.emu_dequantize(program, at, held, self._found("format", to), _pointer(out), work, words),
@@ -202,9 +203,3 @@ def _pointer(codes: NDArray[np.uint64] | None, marks: NDArray[np.uint8] | None =
     if codes.ndim != 2:
         raise ShapeError(f"codes are a matrix [R, C], not of shape {codes.shape}")
     return ffi.new("emu_matrix *", matrix(codes, marks))
-
-
-def _workspace(program: Any, columns: int) -> tuple[Any, int]:
-    words = ffi.new("size_t *")
-    check(lib.emu_count_workspace(program, columns, words), "workspace")
-    return ffi.new("uint64_t[]", max(words[0], 1)), words[0]

@@ -61,7 +61,7 @@ def quantize_registers(
     given, descriptor, origin = given_matrix(codes, source), program_of(recipe, program, None), format_descriptor(source)
     drawn = random_of(program, random, given.shape)
     registers, held = _empty(descriptor, padded_size(recipe, *given.shape))
-    workspace, words = workspace_of(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor.pointer, given.shape[1])
     error = lib.emu_trace_quantize(
         descriptor.pointer,
         origin.pointer,
@@ -91,7 +91,7 @@ def dequantize_registers(recipe: Recipe, codes: Codes, levels: Mapping[str, Code
             raise ShapeError(f"level {level.name} is missing")
         side.append(given_matrix(levels[level.name], get("format", level.format)))
     registers, held = _empty(descriptor, padded_size(recipe, *given.shape))
-    workspace, words = workspace_of(descriptor, given.shape[1])
+    workspace, words = workspace_of(descriptor.pointer, given.shape[1])
     error = lib.emu_trace_dequantize(
         descriptor.pointer,
         ffi.new("emu_matrix *", matrix(given)),

@@ -42,7 +42,6 @@ class _Machine:
     def __init__(self, program: Program, given: Mapping[str, Cells], rows: int, columns: int, signs: int | None) -> None:
         self.program = program
         self.cells: dict[str, Cells] = dict(given)
-        self.constants: dict[Constant, Value] = {}
         self.rows, self.columns, self.signs = rows, columns, signs
 
     def corners(self, extent: Extent) -> list[tuple[tuple[int, int], int, int]]:
@@ -54,9 +53,7 @@ class _Machine:
     def fetch(self, arg: str | Constant, row: int, column: int) -> Value | int:
         """Return the argument's cell that holds an element."""
         if isinstance(arg, Constant):
-            if arg not in self.constants:
-                self.constants[arg] = decode_code(arg.bits, self.program.arithmetic)
-            return self.constants[arg]
+            return decode_code(arg.bits, self.program.arithmetic)
         return self.cells[arg][cell_of(self.program.types[arg].extent, row, column)]
 
     def step(self, item: Instruction) -> None:
