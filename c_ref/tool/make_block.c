@@ -133,6 +133,7 @@ int make_transform(const char *id, operation *op)
     op->transform = emu_find_transform_in(op->library, id);
     if (!op->source || !op->transform)
         return op->source ? unknown("transform", id) : unknown("format", op->source_id);
+    op->result = op->transform->result;
     add_column(op, "x", ROLE_IN, op->transform->size, stored_bits(op->source), op->source, 0);
     add_column(op, "sgn", ROLE_IN, op->transform->size, 1, NULL, 0);
     add_column(op, "y", ROLE_OUT, op->transform->size, stored_bits(op->transform->result), op->transform->result, 1);

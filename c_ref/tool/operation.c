@@ -132,17 +132,29 @@ static int check_block(const operation *op, const char *id)
     return strcmp(op->recipe->block, id) == 0 ? 0 : complain(id, "not the block format of this recipe");
 }
 
-static int make_from_stem(const parts *stem, operation *op)
+/* What a stem says comes out must be what the operation gives. */
+static int check_result(const operation *op, const char *part)
+{
+    if (op->op == OP_LAYOUT)
+        return strcmp(op->result_id, part) == 0 ? 0 : complain(op->result_id, "not the layout of this suite");
+    if (op->op == OP_QUANTIZE)
+        return check_block(op, op->result_id);
+    if (op->op == OP_OPERATE && !op->columns[op->count - 1].format)
+        return strcmp(op->result_id, "truth") == 0 ? 0 : complain(op->result_id, "not what comes out: truth does");
+    return emu_find_format_in(op->library, op->result_id) == op->result ? 0 : complain(op->result_id, "not the format that comes out here");
+}
+
+static int make_named(const parts *stem, operation *op)
 {
     parts part;
-    if (strcmp(stem->part[0], "decode") == 0)
+    if (strcmp(stem->part[0], "decode") == 0 && strcmp(stem->part[2], "exact") == 0)
         return make_decode(op->source_id, op);
     if (strcmp(stem->part[0], "convert") == 0 && split_part(stem->part[2], op, is_policy_and_rounding, &part))
         return make_convert(op->result_id, part.part[1], part.part[0], op);
     if (strcmp(stem->part[0], "convert") == 0 && !emu_find_format_in(op->library, op->result_id))
         return unknown("format", op->result_id);
     if (strcmp(stem->part[0], "quantize") == 0)
-        return make_quantize(stem->part[2], op) || check_block(op, op->result_id) ? EXIT_BAD : 0;
+        return make_quantize(stem->part[2], op);
     if (strcmp(stem->part[0], "dequantize") == 0 && split_part(stem->part[2], op, is_recipe_and_profile, &part))
         return make_dequantize(part.part[0], part.part[1], op) || check_block(op, op->source_id) ? EXIT_BAD : 0;
     if (strcmp(stem->part[0], "transform") == 0)
@@ -154,6 +166,11 @@ static int make_from_stem(const parts *stem, operation *op)
     if (strcmp(stem->part[0], "operate") == 0)
         return make_operate_from_stem(stem->part[2], op);
     return complain(op->name, "no such suite: <op>__<source>_to_<result>__<contract>__<suite>");
+}
+
+static int make_from_stem(const parts *stem, operation *op)
+{
+    return make_named(stem, op) || check_result(op, stem->part[2]) ? EXIT_BAD : 0;
 }
 
 static int make_from_contract(const parts *contract, operation *op)

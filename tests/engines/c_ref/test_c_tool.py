@@ -288,6 +288,33 @@ def test_misuse_is_one_line(emu_ref: Path, words: list[str]) -> None:
     assert "RESULT PASS" not in out
 
 
+MISNAMED = [
+    ("decode__e2m1_to_fp32__exact__all", "_to_bf16__", "bf16: not the format that comes out here"),
+    ("transform__bf16_to_bf16__rht16_te__smoke", "_to_fp32__", "fp32: not the format that comes out here"),
+    ("dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke", "_to_e2m2__", "e2m2: not the format that comes out here"),
+    ("accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke", "_to_fp16__", "fp16: not the format that comes out here"),
+    ("layout__nvfp4_to_row_major__row_major__smoke", "_to_sf8x4__", "sf8x4: not the layout of this suite"),
+    ("quantize__bf16_to_nvfp4__nvfp4_te_ref__smoke", "_to_mxfp4__", "mxfp4: not the block format of this recipe"),
+]
+
+
+@pytest.mark.parametrize(("stem", "other", "line"), MISNAMED)
+def test_a_stem_that_names_another_result_is_refused(emu_ref: Path, stem: str, other: str, line: str) -> None:
+    """The rows are right, and would pass under their own name: only what the stem says comes out is another thing."""
+    old = "_to_" + stem.partition("_to_")[2].partition("__")[0] + "__"
+    assert call(emu_ref, "check", stem, text=tv(stem))[0] == 0
+    assert call(emu_ref, "check", stem.replace(old, other), text=tv(stem)) == (2, "", f"emu_ref: {line}\n")
+
+
+def test_a_comparison_gives_truth_and_decode_is_exact(emu_ref: Path) -> None:
+    code, out, err = call(emu_ref, "fill", "operate__e2m1xe2m1_to_truth__compare_less__all", text="1 2\n")
+    assert (code, out.splitlines()[0], err) == (0, "a 0 1 2 1 1", "")
+    said = call(emu_ref, "fill", "operate__e2m1xe2m1_to_bf16__compare_less__all", text="1 2\n")
+    assert said == (2, "", "emu_ref: bf16: not what comes out: truth does\n")
+    code, _, err = call(emu_ref, "gen", "decode__e2m1_to_fp32__rne__all", "--all")
+    assert code == 2 and "no such suite" in err
+
+
 def reference_model_lines(lines: list[str], op: Contract) -> list[str]:
     """The rows that the reference model makes of the inputs of some lines."""
     rows = []
