@@ -28,7 +28,7 @@ from emu.checkpoint.facts import (
     untiled,
 )
 from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
-from emu.checkpoint.store import Match, at
+from emu.checkpoint.store import Match, at, within
 from emu.ops.quantized import Quantized
 from emu.spec import derive
 from emu.spec.models import Block, Checkpoint, Format
@@ -243,9 +243,12 @@ def _contradicted(container: Container, match: Match) -> str | None:
         return f"{said[0][0]}: {'.'.join(keys)} = {said[0][1]}: {[*extent]} was expected"
     for name, data in container.config.items():
         for keys in match.store.facts.group_keys:
-            found = [number for number in at(data, keys) if number is not None]
-            if found and extent.columns not in found:
-                return f"{name}: {'.'.join(keys)} = {found[0]}: {extent.columns} was expected"
+            for way in (within(match.store, keys, match.module), keys):
+                found = [number for number in at(data, way) if number is not None]
+                if found and extent.columns not in found:
+                    return f"{name}: {'.'.join(way)} = {found[0]}: {extent.columns} was expected"
+                if found:
+                    break
     return None
 
 

@@ -38,8 +38,9 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     """
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     stores = [store for store in stores if store.facts.container == container.kind]
-    said = {store.id: declaration(store, container) for store in stores}
-    stores = [store for store in stores if store.facts.told_by == "names" or said[store.id]]
+    stores = [
+        store for store in stores if store.facts.told_by == "names" or any(declaration(store, container, whose) for whose in ("", "*"))
+    ]
     found: dict[str, list[Match]] = {}
     lacking: dict[str, list[tuple[int, bool, str]]] = {}
     for entry in container.entries.values():
@@ -47,12 +48,13 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
             for module, needed in _places(store, entry):
                 if _of_another(container, store, module):
                     continue
+                said = declaration(store, container, module)
                 lacks = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
                 missing = [lack for lack in lacks if lack is not None]
                 if not missing:
                     parts = {role: container.entries[name] for role, (name, _) in needed.items()}
-                    found.setdefault(entry.name, []).append(Match(store, module, parts, said[store.id]))
-                elif len(needed) - len(missing) > 1 or said[store.id]:
+                    found.setdefault(entry.name, []).append(Match(store, module, parts, said))
+                elif len(needed) - len(missing) > 1 or said:
                     absent, text = missing[0]
                     lacking.setdefault(entry.name, []).append((len(missing), absent, f"{store.id} needs {text}"))
     for name, texts in lacking.items():
@@ -60,6 +62,7 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
             _, absent, text = min(texts)
             why = f"is alone: {text}: fetch all files of the checkpoint" if absent else f"is of no store: {text}"
             raise FileError(f"{container.path}: {name} {why}")
+    _check_modules(container, [store for store in stores if store.facts.by_module == "yes"], set(found))
     best = [_best(items) for _, items in sorted(found.items())]
     _check_scales(container, [item for items in best for item in items])
     return best
@@ -84,6 +87,18 @@ def _check_scales(container: Container, found: list[Match]) -> None:
                 if lack is not None:
                     why = f"{store.id} needs {lack[1]}: fetch all files of the checkpoint"
                     raise FileError(f"{container.path}: {entry.name} is alone: {why}")
+
+
+def _check_modules(container: Container, stores: list[Checkpoint], found: set[str]) -> None:
+    """Refuse codes with scales beside them that are of none of some stores, by what the file says of their module. Raises: FileError."""
+    for entry in container.entries.values() if stores else ():
+        for module, needed in _places(stores[0], entry):
+            if entry.name in found or sum(name in container.entries for name, _ in needed.values()) < 2:
+                continue
+            ways = (way for item in stores[0].facts.declared for way in (within(stores[0], item.keys, module), item.keys))
+            words = (f"{'.'.join(way)} = {word}" for way in ways for data in container.config.values() for word in at(data, way))
+            said = next(words, "the files beside it do not say how it is quantized")
+            raise FileError(f"{container.path}: {entry.name} is of no store: {said}")
 
 
 def _best(items: list[Match]) -> tuple[Match, ...]:
@@ -113,6 +128,8 @@ def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tu
 
 def _of_another(container: Container, store: Checkpoint, module: str) -> bool:
     """Tell whether the file says, weight by weight, which blocks it holds, and that this weight's are not the store's."""
+    if store.facts.by_module == "yes" and declaration(store, container, module) is None:
+        return True
     key = store.facts.described_by
     block = None if key is None else block_said(container.metadata.get(key), module)
     return block is not None and block not in store.facts.blocks
@@ -126,15 +143,25 @@ def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> tuple[boo
     return None if entry.dtype in dtypes else (False, f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}")
 
 
-def declaration(store: Checkpoint, container: Container) -> str | None:
-    """Return where and in which word the file says that it is of a store, or None."""
+def declaration(store: Checkpoint, container: Container, module: str = "") -> str | None:
+    """Return where and in which word the file says that it is of a store, or None.
+
+    module: whose weight is asked about, "*" of any: what stands under its name holds for it; "": of the file as a whole.
+    """
     for item in store.facts.declared:
         sources = container.config if item.where == "config" else {"header": container.metadata}
         for name, data in sources.items():
-            word = next((found for found in at(data, item.keys) if found in item.words), None)
+            own = within(store, item.keys, module)
+            way = own if any(True for _ in at(data, own)) else item.keys
+            word = next((found for found in at(data, way) if found in item.words), None)
             if word is not None:
-                return f"{name}: {'.'.join(item.keys)} = {word}"
+                return f"{name}: {'.'.join(way)} = {word}"
     return None
+
+
+def within(store: Checkpoint, keys: tuple[str, ...], module: str) -> tuple[str, ...]:
+    """Return the way to what holds for one module in the place of an entry; the way itself where the store has none of these."""
+    return (*keys[:-1], module, keys[-1]) if module and store.facts.by_module == "yes" else keys
 
 
 def at(data: Any, keys: tuple[str, ...]) -> Iterator[Any]:

@@ -56,6 +56,8 @@ def data(store: Checkpoint) -> Data:
     if facts.group_keys:
         ways = joined(" or ", [Code(".".join(keys)) for keys in facts.group_keys])
         rows.append(("elements that share a scale", ("where the file says how many, as many as here, under ", ways)))
+    if facts.by_module == "yes":
+        rows.append(("a module of its own kind", "an object under the module's name holds the same entries, for that module alone"))
     if facts.product is not None:
         within = PRODUCT.get(facts.product) or Ref("format", facts.product)
         steps = ", their product too, then that to the type that is asked for; each to nearest even"

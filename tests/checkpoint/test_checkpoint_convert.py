@@ -176,6 +176,45 @@ def test_files_of_mlx_are_known_by_their_mode_alone(recorded: At, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["mlx"]
 
 
+MLX = {"group_size": 16, "bits": 4, "mode": "nvfp4"}
+MX = {"group_size": 32, "bits": 4, "mode": "mxfp4"}
+
+
+def of_mlx(folder: Path, quantization: dict[str, Any]) -> Path:
+    """A checkpoint of MLX: weight a in NVFP4, weight b in MXFP4, and a config.json that says something of them."""
+    words = np.arange(8 * 16, dtype=np.uint32).reshape(8, 16) * np.uint32(0x01020304)
+    scales = {columns: 96 + np.arange(8 * columns, dtype=np.uint8).reshape(8, columns) % 8 for columns in (4, 8)}
+    folder.mkdir()
+    save_file({"a.weight": words, "a.scales": scales[8], "b.weight": words, "b.scales": scales[4]}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"quantization": quantization}))
+    return folder
+
+
+def test_a_module_of_mlx_may_have_a_mode_of_its_own(tmp_path: Path) -> None:
+    """What stands under the name of a module holds for it, in both orders of the two; values by hand-sized code."""
+    found = []
+    for name, said in (("one", {**MLX, "b": MX}), ("two", {**MX, "a": MLX}), ("three", {"a": MLX, "b": MX})):
+        folder = of_mlx(tmp_path / name, said)
+        assert identify_files(folder).stores == {"mlx_nvfp4": 1, "mlx_mxfp4": 1}
+        found.append(values(folder))
+    assert found[0] == found[1] == found[2]
+    a, b = found[0]["a"], found[0]["b"]
+    assert a[16 * 5 + 1] / b[16 * 5 + 1] == e4m3(96 + 5) / Fraction(2) ** (96 + 2 - 127) and b[16 * 5 + 1] != 0
+
+
+@pytest.mark.parametrize(("said", "text"), [
+    ({**MLX, "b": {**MX, "group_size": 16}}, "b.weight: config.json: quantization.b.group_size = 16: 32 was expected"),
+    ({**MLX, "a": {"group_size": 64}, "b": MX}, "a.weight: config.json: quantization.a.group_size = 64: 16 was expected"),
+    ({**MLX, "b": {"mode": "affine"}}, "b.weight is of no store: quantization.b.mode = affine$"),
+    ({"mode": "affine", "a": MLX}, "b.weight is of no store: quantization.mode = affine$"),
+    ({"a": MLX}, "b.weight is of no store: the files beside it do not say how it is quantized$"),
+])  # fmt: skip
+def test_a_module_of_mlx_that_contradicts_its_own_words_is_refused(tmp_path: Path, said: dict[str, Any], text: str) -> None:
+    with pytest.raises(FileError, match=text):
+        convert_checkpoint(of_mlx(tmp_path / "in", said), "mlx_mxfp4", tmp_path / "new", requantize=True)
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_scale_that_mlx_reads_as_no_value_is_never_written(recorded: At, tmp_path: Path) -> None:
     source = patched(recorded("torchao_mxfp4_floor"), tmp_path / "in", "q_proj._weight_scale", b"\xff", 13)
     with pytest.raises(FileError, match="mlx_mxfp4 cannot hold it: a scale is a NaN code in row 0 or below"):

@@ -157,6 +157,11 @@ class CheckpointFacts(Part):
         description="ways, in a JSON file beside the tensors, to the number of elements that share a scale; * for any key, where one of "
         "several that is that number is enough",
     )
+    by_module: YesNo = Field(
+        default="no",
+        description="yes: beside an entry of declared or group_keys may stand an object under the name of a module, whose entry of the "
+        "same name holds for that module in its place",
+    )
     edges: Literal["cut"] | None = Field(
         default=None, description="cut: the last block of a row and of a column may hold fewer elements; the bytes have no padding"
     )
