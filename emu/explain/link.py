@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from emu.base.errors import SpecError
+from emu.base.errors import OperandError, SpecError
+from emu.contracts.insn import registers
+from emu.contracts.quantize.contract import QuantizeContract
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import Value
 from emu.spec import Block, Policy, Recipe, derive, get, names
+from emu.spec.contract import ContractName
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
@@ -34,8 +40,9 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "dequantize": {"recipe": "recipe", "to": "format"},
     "tensor": {"recipe": "recipe"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
-SHIFTS: Final = {"binary32": 0, "bfloat16": 16}  # bits below a source's code that make it one of binary32
-ROTATED: Final = ("binary32", "bfloat16", "binary16")  # what values of a block may come from
+SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what values of a block may come from
+CLASSES: Final = {"nan": "NaN", "inf": "infinity"}
+SERIES: Final = "a member of a series of formats, of which emu explore has none"
 NO_ROOM: Final = "no link: emu explore has no room for this row: docs/explorer.md says which rows have none"
 MOST: Final = 512  # values of a block, products of a row
 
@@ -127,9 +134,14 @@ def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
     return index if len(index) == codes.ndim else (0,) * codes.ndim
 
 
-def of_values(operation: Contract, values: Sequence[int]) -> str | None:
-    """Return the link of a row of a suite; None where no room shows it. values: of its input columns."""
+def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> str | None:
+    """Return the link of a row of a suite; None where no room shows it.
+
+    values: of its input columns.   lane: of an instruction, the one that is looked at.
+    """
     made: Any = operation
+    if made.name.op == "insn":
+        return of_lane(made, values, lane).link
     if made.name.op == "convert":
         return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
     if made.name.op == "decode":
@@ -151,12 +163,82 @@ def of_values(operation: Contract, values: Sequence[int]) -> str | None:
     return of_dot(made.taken(values), made.plan) if made.name.op in ("dot", "accumulate") else None
 
 
-def _of_number(operation: Any, code: int, random: int) -> str | None:
-    source: Format = operation.source
-    to, rounding, policy = operation.name.parts
-    if not _is_there("format", source.id, get("format", to).id):
+def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:
+    """Return the line that a report prints of a row of a suite, as see() does. lane: of an instruction, the first that differs."""
+    if operation.name.op != "insn":
+        return see(of_values(operation, values), str(operation.name))
+    part = of_lane(operation, values, lane)
+    if part.link is None:
+        return [f"no link: {operation.name}: {part.what}"]
+    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in see(part.link)]
+
+
+class Part(NamedTuple):
+    """What the page shows of a row of an instruction. what: which part of the row it is; without a link, why there is none."""
+
+    link: str | None
+    what: str
+
+
+def of_lane(operation: Any, values: Sequence[int], lane: int) -> Part:
+    """Return the conversion of one lane of an instruction, or the block of a fused quantizer."""
+    facts, named = operation.facts, operation.inputs_of(values)
+    codes = registers.sources(facts, named)
+    if facts.performs == "quantize":
+        return _of_fused(operation, codes, named)
+    what = [f"lane {lane}"] if operation.lanes > 1 else []
+    code, source, value = codes[lane], operation.source, decode_code(codes[lane], operation.source)
+    if registers.is_refused(value, facts):
+        return Part(None, f"nobody states what becomes of the {CLASSES[value.kind]} in lane {lane}")
+    if facts.scale is not None:
+        moved = registers.moved(value, registers.scale_exp(facts.scale, named[facts.scale.name]))
+        if registers.is_refused(moved, facts):
+            return Part(None, f"nobody states what becomes of a scale of {CLASSES[moved.kind]}")
+        if moved != value:
+            fits = [(fmt, kept) for fmt in (source, get("format", "fp32")) if (kept := _exactly(moved, fmt)) is not None]
+            if not fits:
+                return Part(None, f"lane {lane} is no number of {source.id} or fp32 where the scale has moved it")
+            (source, code), what = fits[0], [*what, "moved by the scale"]
+    what += ["without its flags"] if operation.has_flags else []
+    drawn = 0 if facts.random is None else registers.drawn(facts.random, named["rbits"], lane, operation.lanes)
+    rounding = facts.rounding if facts.random is None else facts.random.profiles[facts.random.use].rounding
+    made = _of_conversion(source, code, operation.to, str(rounding), str(facts.policy), drawn)
+    return Part(made, ", ".join(what) if made is not None else SERIES)
+
+
+def _exactly(value: Value, fmt: Format) -> int | None:
+    """Return the code of a value in a format; None where it has no such value. NaN has a sign."""
+    if value.kind == "nan":
+        return next((code for code in derive.codes(fmt).nan if decode_code(code, fmt) == value), None)
+    try:
+        return encode_value(value, fmt)
+    except OperandError:
         return None
-    fields = {"from": source.id, "code": f"0x{code:X}", "to": get("format", to).id}
+
+
+def _of_fused(operation: Any, codes: Sequence[int], named: Mapping[str, int]) -> Part:
+    """Return the block of a fused quantizer: Block rotates before the recipe where the instruction does."""
+    facts = operation.facts
+    if facts.signs_operand is not None and facts.transform is None:
+        return Part(None, f"emu explore takes no signs for the rotation that {facts.recipe} has of its own")
+    block = QuantizeContract.of(ContractName("quantize", (facts.recipe,)), operation.source.id)
+    row = codes[::-1] if facts.result.first == "high" else codes  # the first element of the block is the first lane of the manual
+    more = {} if facts.transform is None else {"rotate": facts.transform}
+    if facts.signs_operand is not None:
+        more["signs"] = f"0x{named[facts.signs_operand]:X}"
+    amax = None if facts.amax_operand is None else named[facts.amax_operand]
+    return Part(_of_block(block, [row], amax, None, (), **more), "")
+
+
+def _of_number(operation: Any, code: int, random: int) -> str | None:
+    to, rounding, policy = operation.name.parts
+    return _of_conversion(operation.source, code, get("format", to), rounding, policy, random)
+
+
+def _of_conversion(source: Format, code: int, to: Format, rounding: str, policy: str, random: int) -> str | None:
+    if not _is_there("format", source.id, to.id):
+        return None
+    fields = {"from": source.id, "code": f"0x{code:X}", "to": to.id}
     return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
 
 
@@ -185,14 +267,18 @@ def _entry(policy: Policy, fmt: Format) -> Any:
 def _of_group(operation: Any, codes: Sequence[int], signs: int | None) -> str | None:
     """Return the link of a group that a transform rotates. Recipes that need nothing else take it then."""
     turned, source = operation.transform, operation.source
-    if binary_format(source) not in ROTATED or len(codes) != turned.facts.size:
+    if binary_format(source) not in SOURCES or len(codes) != turned.facts.size:
         return None
     fitting = [name for name in names("recipe") if _takes_group(get("recipe", name), turned.facts.size)]
     if not fitting:
         return None
-    digits = -(-derive.codes(source).bits // 4)
     fields = {"a": fitting[0], "b": fitting[:2][-1], "from": source.id, "rotate": turned.id}
-    return link("block", **fields, x=" ".join(f"0x{code:0{digits}X}" for code in codes), signs="" if signs is None else f"0x{signs:X}")
+    return link("block", **fields, x=_hex(source, codes), signs="" if signs is None else f"0x{signs:X}")
+
+
+def _hex(fmt: Format, codes: Sequence[int]) -> str:
+    digits = -(-derive.codes(fmt).bits // 4)
+    return " ".join(f"0x{int(code):0{digits}X}" for code in codes)
 
 
 def _takes_group(recipe: Recipe, size: int) -> bool:
@@ -246,13 +332,21 @@ def _of_place(operation: Any, row: int, index: int) -> str | None:
 
 
 def _of_block(
-    operation: Any, rows: Sequence[Sequence[int]], amax: int | None, drawn: Sequence[Sequence[int]] | None, index: tuple[int, ...]
+    operation: Any,
+    rows: Sequence[Sequence[int]],
+    amax: int | None,
+    drawn: Sequence[Sequence[int]] | None,
+    index: tuple[int, ...],
+    **more: str,
 ) -> str | None:
-    """Return the link of the row of blocks, or of tiles, in which an answer lies. rows, drawn: all codes, and random words, row by row."""
+    """Return the link of the row of blocks, or of tiles, in which an answer lies.
+
+    rows, drawn: all codes, and random words, row by row.   more: fields that rotate the values first.
+    """
     recipe: Recipe = operation.recipe
     if elsewhere(recipe) is not None:
         return None
-    program, shift = quantize_program(recipe), SHIFTS.get(str(binary_format(operation.source)))
+    program, source = quantize_program(recipe), operation.source
     height, width = program.block.facts.shape
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
     first = at - at % height
@@ -260,9 +354,11 @@ def _of_block(
     columns = len(tile[0])
     whole = len(tile) == height and columns > 0 and columns % width == 0 and height * columns <= MOST
     known = not program.reads("tensor_amax") or amax is not None or len(rows) == height
-    if shift is None or not whole or not known or program.reads("random") != (drawn is not None):
+    if binary_format(source) not in SOURCES or not whole or not known or program.reads("random") != (drawn is not None):
         return None
-    fields = {"x": " ".join(f"0x{int(code) << shift:08X}" for row in tile for code in row), "amax": "" if amax is None else f"0x{amax:08X}"}
+    fields = more if binary_format(source) == "binary32" else {"from": source.id, **more}
+    fields["x"] = _hex(source, [code for row in tile for code in row])
+    fields["amax"] = "" if amax is None else f"0x{amax:08X}"
     if height > 1:
         fields["rows"] = str(height)
     if drawn is not None and program.drawing is not None:

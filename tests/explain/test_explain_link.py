@@ -1,5 +1,7 @@
 """Links into the explorer's page: what they say, that reports print them, and where there is none."""
 
+from itertools import product
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -8,11 +10,20 @@ import pytest
 from emu.base.errors import SpecError
 from emu.cli.main import run
 from emu.contracts import parse
+from emu.contracts.convert.contract import split_rounding
 from emu.contracts.dot.rows import row_of
-from emu.explain.link import NO_ROOM, OBJECTS, link, of_dot, of_operands, of_values, see
-from emu.spec import get
+from emu.engines.exact.block import quantize
+from emu.engines.exact.convert import convert_value
+from emu.engines.exact.decode import decode_code
+from emu.engines.exact.transform import transform_codes
+from emu.explain.link import NO_ROOM, OBJECTS, lines_of_values, link, of_dot, of_lane, of_operands, of_values, see
+from emu.rtl.mismatch.lines import parse_log
+from emu.spec import derive, get
 from emu.spec.datapath import resolve
+from emu.spec.derive import OPEN
+from emu.spec.instruction import all_forms, questions
 from emu.spec.registry import digest, names, replaced
+from emu.vectors.suites.plan import find
 
 
 def fields(made: str) -> dict[str, str]:
@@ -122,6 +133,68 @@ def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
     assert [int(word, 16) for word in fields(of_values(drawn, case.values))["random"].split()] == drawn.taken(case.values)[2][0]
 
 
+INSTRUCTIONS = [find(file.stem).operation for file in sorted((Path(__file__).parents[2] / "vectors" / "insn").glob("*__smoke.tv"))]
+
+
+def answer_of(made: str) -> list[int]:
+    """What the reference model gives for a link into Number or Block: one code, or the codes of a row and of its scales."""
+    room, said = made.partition("?")[0], fields(made)
+    source = get("format", said.get("from", "fp32"))
+    if room == "number":
+        rounding, policy = split_rounding(get("rounding", said["round"])), get("policy", said["policy"])
+        drawn = int(said["r"]) if rounding.random_bits else None
+        entry = derive.policy_entry(policy, get("format", said["to"]))
+        return [convert_value(decode_code(int(said["code"], 16), source), get("format", said["to"]), rounding, entry, drawn)]
+    x, amax = [int(code, 16) for code in said["x"].split()], int(said["amax"], 16) if said["amax"] else None
+    if "rotate" in said:
+        turned = get("transform", said["rotate"])
+        groups = [x[first : first + turned.facts.size] for first in range(0, len(x), turned.facts.size)]
+        x, source = [code for group in groups for code in transform_codes(group, source, turned)], get("format", turned.facts.result)
+    signs = int(said["signs"], 16) if said.get("signs") else None
+    made_of = quantize(get("recipe", said["a"]), [x], source, tensor_amax=amax, signs=signs, masked=True)
+    return [*made_of.codes[0], *made_of.levels["scale"][0]]
+
+
+def opened(operation, values: tuple[int, ...], lane: int) -> str:
+    """Check that the link of a lane gives its answer, or that the lane has none; what is said of it."""
+    wanted, *more = operation.exact(values)
+    made, what = of_lane(operation, values, lane)
+    if made is None:
+        assert wanted[lane] == OPEN or "no number of" in what or "signs" in what, (operation.name, values, lane, what)
+    elif operation.facts.performs == "quantize":
+        assert answer_of(made) == [*wanted, *more[0]], (operation.name, values)
+    else:
+        assert answer_of(made) == [wanted[lane]], (operation.name, values, lane, what)
+    (line,) = lines_of_values(operation, values, lane)
+    assert line == (f"no link: {operation.name}: {what}" if made is None else f"see it{what and f' ({what})'}: emu explore --open '{made}'")
+    return what
+
+
+@pytest.mark.cases(len(INSTRUCTIONS), 0)
+@pytest.mark.parametrize("operation", INSTRUCTIONS, ids=lambda operation: operation.part)
+def test_the_link_of_a_lane_gives_the_answer_of_the_lane(operation):
+    cases, lanes = next(iter(operation.suites())).cases(0, 200), 1 if operation.facts.performs == "quantize" else operation.lanes
+    said = [opened(operation, case.values, lane) for case in cases[:: -(-len(cases) // 24)] for lane in range(lanes)]
+    assert len(said) >= 4 and any("lane" in what for what in said) == (operation.lanes > 1 and operation.facts.performs != "quantize")
+    assert any("flags" in what for what in said) == operation.has_flags
+    assert any("moved" in what for what in said) == (operation.facts.scale is not None)
+
+
+@pytest.mark.exhaustive
+def test_every_form_of_an_instruction_has_links_that_give_its_answers():
+    names_of = [
+        "/".join(("insn", form.id, *chosen))
+        for family, form in all_forms()
+        if form.facts.performs != "mma"
+        for chosen in product(*questions(family, form).values())
+    ]
+    assert len(names_of) > 239
+    for number, name in enumerate(names_of):
+        operation = parse(name)
+        for case in operation.draw(number % 2, number % 2 + 1):
+            opened(operation, case.values, 0 if operation.facts.performs == "quantize" else number % operation.lanes)
+
+
 LARGE = {"row": "a whole row", "tensor": "a whole tensor", "tile128": "a tile of 128 x 128"}
 
 
@@ -178,3 +251,41 @@ def test_a_mismatch_that_no_room_shows_says_so(capsys):
     line = "MISMATCH suite=operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=2 out=y in=01 want=7f got=00 mask=ff"
     assert run(["explain", "mismatch", line]) == 0
     assert f"{NO_ROOM}\n" in capsys.readouterr().err
+
+
+LANES = {  # a row of an instruction -> what is said of it
+    "insn__fp32x2_to_e2m1x2__v_cvt_scalef32_pk_fp4_f32__smoke tc=3 out=d in=3ff00000,40000000,40000000 want=22 got=32 mask=ff": (
+        f"{SEE}number?from=fp32&code=0x3F800000&to=e2m1&round=rne&policy=amd&r=0&spec=".replace("it:", "it (lane 1, moved by the scale):")
+    ),
+    "insn__fp32x4_to_e4m3x4__vcvtps2hf8s_xmm__smoke tc=24 out=d in=7f8000007fc000007f8000007fc00000 want=0 got=10000 mask=ffffffff": (
+        "no link: insn/vcvtps2hf8s_xmm: nobody states what becomes of the NaN in lane 2"
+    ),
+    "insn__fp32x1_to_fp16x1__fcvt_h_s_rne__smoke tc=1 out=fl in=00000001 want=03 got=00 mask=1f": (
+        f"{SEE}number?from=fp32&code=0x1&to=fp16&round=rne&policy=ieee&r=0&spec=".replace("it:", "it (without its flags):")
+    ),
+}
+
+
+@pytest.mark.parametrize("row", LANES)
+def test_a_row_of_an_instruction_names_its_lane(row):
+    (seen,) = parse_log([f"MISMATCH suite={row}"]).mismatches()
+    operation = find(seen.suite).operation
+    (line,) = lines_of_values(operation, [int(text, 16) for text in seen.given], seen.lane(operation.layout))
+    assert line.startswith(LANES[row])
+
+
+PACKED = "MISMATCH suite=insn__fp32x2_to_e2m1x2__v_cvt_scalef32_pk_fp4_f32__smoke tc=3 out=d in="
+
+
+def test_the_lane_of_a_row_is_the_first_whose_known_bits_differ():
+    layout, found = parse("insn/v_cvt_scalef32_pk_fp4_f32").layout, []
+    for got, mask in (("23", "ff"), ("32", "ff"), ("33", "f0"), ("x2", "ff")):
+        found.append(parse_log([f"{PACKED}0,0,0 want=22 got={got} mask={mask}"]).mismatches()[0].lane(layout))
+    assert found == [0, 1, 1, 0]
+
+
+@pytest.mark.exhaustive
+def test_explain_mismatch_links_the_lane_that_differs(capsys):
+    assert run(["explain", "mismatch", f"{PACKED}3e7fffff,3e800001,3f800000 want=10 got=20 mask=ff"]) == 0
+    made = SEE.replace("it:", "it (lane 1):")
+    assert capsys.readouterr().err.startswith(f"{made}number?from=fp32&code=0x3E800001&to=e2m1&round=rne&policy=amd&r=0&spec=")

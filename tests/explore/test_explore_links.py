@@ -106,6 +106,34 @@ def test_an_instruction_has_a_link_where_its_register_is_empty_and_read_out():
         assert (of_values(contract, changed) is not None) == (read_out == 1 and changed[register] == 0)
 
 
+INSTRUCTIONS = [find(file.stem).operation for file in sorted((VECTORS / "insn").glob("*__smoke.tv"))]
+
+
+def lanes_of(page: str, folder: Path, most: int = 8) -> list[tuple]:
+    """Lanes of instructions of which the page says another code than the reference model; of a fused quantizer its block and scale."""
+    rows = [(contract, values) for contract in INSTRUCTIONS for values in first_rows(contract, most)]
+    lanes = [number % contract.lanes for number, (contract, _) in enumerate(rows)]
+    places = [of_values(*row, lane) for row, lane in zip(rows, lanes, strict=True)]
+    shown = [(*row, lane, place) for row, lane, place in zip(rows, lanes, places, strict=True) if place is not None]
+    said, out = texts(page, [place for *_, place in shown], folder), []
+    for (contract, values, lane, place), here in zip(shown, said, strict=True):
+        wanted, *more = contract.exact(values)
+        if contract.facts.performs == "quantize":
+            parts = [*here["a"]["codes"]["items"], *here["a"]["levels"][-1]["items"]] if "a" in here else []
+            got = [int(item["code"], 16) for item in parts]
+            wanted = [*wanted, *more[0]]
+        else:
+            got, wanted = here.get("result"), "open" if wanted[lane] == OPEN else f"0x{wanted[lane]:X}"
+            got = got and (got if got == "open" else f"0x{int(got, 16):X}")
+        if got != wanted:
+            out.append((str(contract.name), values, lane, place, here.get("refused", got), wanted))
+    return out if {contract for contract, *_ in shown} == {*INSTRUCTIONS} else [("no link",)]
+
+
+def test_a_lane_of_an_instruction_is_answered(page, tmp_path):
+    assert lanes_of(page, tmp_path) == []
+
+
 def laid(page: str, folder: Path) -> list[tuple]:
     """Codes of a tensor that the page puts elsewhere than the reference model, or whose scale has other elements than the block."""
     out, rows = [], []
@@ -136,6 +164,8 @@ FAULTS = {
     "not rotated": (rotated, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
     "its own signs": (rotated, (), "const mask = signs === null ? 0 :", "const mask = true ? 0 :"),
     "C left out": (chained, (), 'state.c.trim() ? codesOf(state.c, machine.c, "c") :', "false ? 0 :"),
+    "the random integer left out": (lanes_of, (), "BigInt.asUintN(bits, BigInt(state.r))", "BigInt.asUintN(bits, 0n)"),
+    "no rotation in an instruction": (lanes_of, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
     "a place one further": (laid, (), "  const at = placeOf(layout, row, index", "  const at = 1 + placeOf(layout, row, index"),
     "scales of single elements": (laid, (), "sizes.scales ? pairOf(state.tile", "false ? pairOf(state.tile"),
 }

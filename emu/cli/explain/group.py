@@ -95,11 +95,11 @@ def dot_command(
     _see(of_dot(row, plan))
 
 
-def _see(made: str | None, contract: str = "") -> None:
-    """Say how the page of the explorer shows a row; contract: of one that may have no link."""
+def _see(made: str | None) -> None:
+    """Say how the page of the explorer shows a row."""
     from emu.explain.link import see
 
-    for line in see(made, contract):
+    for line in see(made):
         note(line)
 
 
@@ -208,7 +208,8 @@ def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path
         write_text(vcd, text, force)
         note(f"{vcd}: tc={found['tc']} of {found['suite']}")
     show(found, lines_of(found))
-    _see(found["link"], found["contract"])
+    for line in found["see"]:
+        note(line)
 
 
 def _text(what: str) -> tuple[list[str], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -108,7 +107,7 @@ def _one_function(
     if proof.kind == "counterexample":
         note(_replayed(proof.simulator, proof.got, ": the design gives no answer"))
     if proof.row is not None:
-        _see(item, [proof.row])
+        _see(item, proof.row, seen)
     if proof.clocked:
         note("registers were taken as wires: the function was judged, not the timing")
     if proof.row is not None and out is not None:
@@ -116,15 +115,17 @@ def _one_function(
     return {"proven": 0, "counterexample": DIFFERS, "unknown": NOTHING}[proof.kind]
 
 
-def _see(item: Golden, rows: Sequence[Row]) -> None:
-    """Say how the page of the explorer shows rows; products and sums are no contract's rows."""
+def _see(item: Golden, row: Row, mismatches: list[str]) -> None:
+    """Say how the page of the explorer shows a row; products and sums are no contract's rows. mismatches: lines of the row's replay."""
     from emu.contracts.contract import Contract
     from emu.contracts.rows import inputs_of
-    from emu.explain.link import of_values, see
+    from emu.explain.link import lines_of_values, see
+    from emu.rtl.mismatch.lines import parse_log
 
     operation = item.operation
-    links = [of_values(operation, inputs_of(item.layout, row)) if isinstance(operation, Contract) else None for row in rows]
-    for line in (line for made in links for line in see(made, str(operation.name) if isinstance(operation, Contract) else "")):
+    lane = parse_log(mismatches).mismatches()[0].lane(item.layout) if mismatches else 0
+    told = lines_of_values(operation, inputs_of(item.layout, row), lane) if isinstance(operation, Contract) else see(None)
+    for line in told:
         note(f"emu: {line}")
 
 
@@ -171,7 +172,7 @@ def _over_time(
     note(scope.words())
     if proof.rows:
         note(_replayed(proof.simulator, proof.got, ""))
-        _see(item, proof.rows[-1:])
+        _see(item, proof.rows[-1], seen)
         if out is not None:
             write_text(out, render_tv(item, proof.rows), force)
     return {"proven": 0, "counterexample": DIFFERS, "silent": DIFFERS, "unknown": NOTHING}[proof.kind]

@@ -120,21 +120,21 @@ def _show(report: Report, log: Path | None) -> None:
 
 def _see(report: Report) -> None:
     """Say how the page of the explorer shows rows that differ."""
-    from emu.explain.link import of_values, see
+    from emu.explain.link import lines_of_values
     from emu.rtl.mismatch.lines import parse_log
     from emu.vectors.suites.plan import find
 
     lines = dict.fromkeys(line for item in report.runs for line in item.lines if line.startswith("MISMATCH "))
     if not lines:
         return
-    without = set()
+    without: set[tuple[str, str]] = set()
     for seen in parse_log(lines).mismatches()[:MOST_SEEN]:
         operation = find(seen.suite.partition(".s")[0]).operation
-        made = of_values(operation, [int(text, 16) for text in seen.given])
-        if made is None and seen.suite in without:
+        (line,) = lines_of_values(operation, [int(text, 16) for text in seen.given], seen.lane(operation.layout))
+        if (seen.suite, line) in without:
             continue  # said once of a suite
-        without |= {seen.suite} if made is None else set()
-        note(f"emu: {seen.suite} tc={seen.tc}: {see(made, str(operation.name))[0]}")
+        without |= {(seen.suite, line)} if line.startswith("no link") else set()
+        note(f"emu: {seen.suite} tc={seen.tc}: {line}")
 
 
 def _remarks(item: SuiteRun) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from emu.base.errors import FileError
+from emu.contracts.columns import Layout
+from emu.contracts.rows import unpack
 from emu.rtl.simulate.outcome import Result, parse_result
 
 _HEX: Final = "[0-9a-fxzXZ]+"
@@ -35,6 +37,15 @@ class Seen:
     got: dict[str | int, str] = field(default_factory=dict)
     want: dict[str, str] = field(default_factory=dict)
     mask: dict[str, str] = field(default_factory=dict)
+
+    def lane(self, layout: Layout) -> int:
+        """Return the first lane of the first output that differs; 0 where none does, or digits of it are unknown."""
+        column = next(column for column in layout.results if column.role == "out")
+        try:
+            want, got, mask = (int(side.get(column.name, "0"), 16) for side in (self.want, self.got, self.mask))
+        except ValueError:
+            return 0
+        return next((lane for lane, bits in enumerate(unpack((want ^ got) & mask, column)) if bits), 0)
 
 
 @dataclass(frozen=True)
