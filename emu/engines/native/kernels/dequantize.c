@@ -27,6 +27,8 @@ EMU_INLINE void apply_block(uint32_t *restrict values, const uint32_t *restrict 
         apply_blocks(values, factors, blocks, block, 1, form);
     else if (block == 16)
         apply_blocks(values, factors, blocks, 16, 0, form);
+    else if (block == 4)
+        apply_blocks(values, factors, blocks, 4, 0, form);
     else
         apply_blocks(values, factors, blocks, block, 0, form);
 }
