@@ -178,7 +178,7 @@ def judged(checker: _Checker, tests: list[Test]) -> list[Failure]:
 
 
 def _failure(family: str, test: Test, count: int, value: Fraction) -> Failure:
-    below = next((power for power in range(1, 400) if value * 10**power > 1), 400) - 1
+    below = next((power for power in range(1, 400) if value * 10**power >= 1), 400) - 1
     step = f"{test.what}: {test.hits} of {test.draws}, the contract's chance is {test.chance}; p-value below 10^-{below}"
     want, got = f"{test.chance * test.draws} of {test.draws} in the mean", f"{test.hits} of {test.draws}"
     return Failure("random", family, count, Example({}, family, want, got, f"{test.draws} draws", (step,)))

@@ -2,12 +2,14 @@
 
 from fractions import Fraction
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import emu
 from emu.base import philox
+from emu.check import stochastic
 from emu.check.stochastic import RATE, holm, lower_tail, p_value
 from emu.testing import check
 
@@ -90,6 +92,37 @@ def test_a_wrong_kernel_is_caught_by_the_test_that_is_meant_for_it(fault, famili
     report = check(Kernel(3, fault), CONTRACT, suites=("directed",), raises=False)
     assert report.verdict == "differs" and {failure.name for failure in report.failures} == {"random"}
     assert {failure.stage for failure in report.failures} == families
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 1024, 6, 2400])
+def test_draws_that_come_again_so_many_places_later_are_noticed(lag, monkeypatch):
+    """6: inputs of a row; 2400: half of all answers. What repeats at this distance alone is seen by the test of this distance alone."""
+    half, rows = np.arange(6), 800
+    place = np.arange(half.size * rows)
+    drawn = philox.words(lag, place.size, 0, 0) & np.uint32(1)
+    drawn = np.where(place // lag % 2 == 1, drawn[place - lag * (place >= lag)], drawn).astype(np.uint8).reshape(rows, half.size)
+    zeros = np.zeros(half.size, np.uint8)
+    monkeypatch.setattr(stochastic, "chances", lambda checker, row: (zeros, zeros + 1, [Fraction(1, 2)] * half.size))
+    monkeypatch.setattr(stochastic, "ask_again", lambda checker, row: drawn)
+    checker = SimpleNamespace(report=SimpleNamespace(compared=0, notes=[]))
+    tests = stochastic.independence(checker, half)
+    certain = {test.what for test in tests if test.hits == test.draws}
+    assert certain == {f"elements {lag} apart are equal", "the same element in two calls is equal"}
+    for test in tests[:-1]:
+        apart = int(test.what.split()[1])
+        assert test.draws == np.count_nonzero((place // apart % 2 == 0) & (place + apart < place.size))
+
+
+def test_the_p_value_of_a_message_is_a_bound():
+    """The power of ten is the largest that the p-value is below: 10^-7 itself is not below 10^-7."""
+    for value, power in (
+        (Fraction(1, 10**7), 6),
+        (Fraction(1, 10**7) - Fraction(1, 10**20), 7),
+        (Fraction(6, 10**9), 8),
+        (Fraction(0), 399),
+    ):
+        (line,) = stochastic._failure("mean", stochastic.Test("mean", "places", 1, 2, Fraction(1, 2)), 1, value).example.steps
+        assert line.endswith(f"p-value below 10^-{power}")
 
 
 def test_a_code_that_cannot_be_is_no_matter_of_statistics():

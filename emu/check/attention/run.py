@@ -37,6 +37,11 @@ POWERS: Final = ({"q": 0, "k": 0, "v": 0}, {"q": 1, "k": -2, "v": 3}, {"q": -1, 
 ROWS: Final = 8  # of a question, rows that are held to the bound
 TILES: Final = (16, 32, 64, 128)
 
+NO_EXACT_SUM: Final = (
+    "nothing is exact here: P = 1 becomes codes whose sums are no powers of two, and kernels divide by those in several ways; "
+    "of a kernel that gives p_codes too, the codes are compared"
+)
+
 
 @dataclass
 class AttentionReport(Report):
@@ -185,6 +190,8 @@ def _exact(question: Question, answer: dict[str, Bits], report: AttentionReport)
     if contract.denominator == "codes":  # a sum of codes that is no power of two may be divided or multiplied by its reciprocal
         total = _dequantized(contract, p).sum(axis=-1, keepdims=True)
         known &= np.frexp(total)[0] == 0.5
+        if not known.any():
+            report.notes += [NO_EXACT_SUM] if NO_EXACT_SUM not in report.notes else []
     got, mask = answer["out"], (1 << derive.codes(contract.out).magnitude_bits) - 1
     wrong = (got != want) & ~((got & mask == 0) & (want & mask == 0)) & known
     report.exact += int(known.sum())

@@ -174,6 +174,12 @@ def test_a_wrong_product_fails_and_is_located(name):
     assert words in report.located.get("hypothesis", ""), report.text()
 
 
+@pytest.mark.parametrize(("powers", "name"), [((2, 0), "a"), ((0, 2), "b")])
+def test_the_tensor_scale_that_serves_both_is_named(powers, name):
+    report = check_matmul(scaled(*powers), "nvfp4_te_ref", "nvfp4_te_ref", shapes=SHAPES[:1], key=4711, raises=False)
+    assert report.located["hypothesis"] == f"the tensor scale of {name} is used for both operands"
+
+
 def test_what_is_wrong_has_a_place():
     report = check_matmul(WRONG["one element dropped"][0], "nvfp4", "nvfp4", shapes=SHAPES, raises=False)
     assert report.located["k"] == 37

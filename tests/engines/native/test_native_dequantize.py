@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,9 @@ from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.engines.exact.block import dequantize as dequantize_exact
 from emu.engines.native import convert as kernel
 from emu.engines.native import dequantize as kernel_back
+from emu.engines.native._kernels import ffi
 from emu.engines.numpy.block import dequantize as dequantize_numpy
-from emu.spec import derive, get, names
+from emu.spec import derive, get, load_spec, names
 from emu.spec.programs.types import extent_of
 
 FORMS = range(kernel.BEST_FORM + 1)
@@ -83,3 +86,50 @@ def test_bad_input_is_refused():
         kernel_back.dequantize(get("recipe", "nvfp4_modelopt"), codes, levels)
     with pytest.raises(ShapeError, match="no multiple of the block of 16"):
         kernel_back.dequantize(get("recipe", "ufp4"), codes[:, :20], levels)
+
+
+def test_steps_of_a_plan_are_checked_by_the_kernel(monkeypatch):
+    """A step that does not exist is an error, not values without it."""
+    recipe = get("recipe", "nvfp4_te_ref")
+    codes, levels = drawn(recipe, np.random.default_rng(63), 2, 2)
+    plan = kernel_back.back_plan_of(recipe, None)
+    pointer = ffi.new("emu_back_plan *", plan.pointer[0])
+    steps = ffi.new("emu_kernel_step[]", [plan.pointer.steps[number] for number in range(pointer.step_count)])
+    pointer.steps = steps
+    monkeypatch.setattr(kernel_back, "back_plan_of", lambda *_: replace(plan, pointer=pointer))
+    assert np.array_equal(kernel_back.dequantize(recipe, codes, levels), dequantize_numpy(recipe, codes, levels))
+    steps[0].operation = 99
+    with pytest.raises(EngineError, match="error 1 of a kernel"):
+        kernel_back.dequantize(recipe, codes, levels)
+
+
+def write_changed(path, shipped, **words):
+    """Write a shipped file of the spec under another id, without its examples, with words replaced that stand in it once."""
+    text = shipped.read_text().replace(f'id: "{shipped.stem}"', f'id: "{path.stem}"')
+    for old, new in words.items():
+        assert text.count(old) == 1 or old == "uint1"
+        text = text.replace(old, new)
+    facts, open_points = text.partition("\nexpect:")[0], text.partition("\nopen:")[2]
+    path.write_text(f"{facts}\nopen:{open_points}")
+
+
+def test_flags_of_users(tmp_path, checkout):
+    """A flag of the whole tensor is not the kernel's; one whose other code is the least number of binary32 is not zero."""
+    write_changed(tmp_path / "tiny1.yaml", checkout / "spec/format/uint1.yaml", **{"unit_exp: 0": "unit_exp: -149"})
+    for name, flag, granularity in (("if4_of_tensor", "uint1", "tensor"), ("if4_tiny", "tiny1", "block")):
+        changed = {'"uint1", granularity: "block"': f'"{flag}", granularity: "{granularity}"'}
+        write_changed(tmp_path / f"{name}_block.yaml", checkout / "spec/block/if4.yaml", **changed)
+        changed = {'block: "if4"': f'block: "{name}_block"', "uint1": flag}
+        changed['"lt", args: ["error_int", "error_float", "1", "0"]'] = '"zero", args: ["tensor_amax", "0", "1"]'  # one for all blocks
+        write_changed(tmp_path / f"{name}.yaml", checkout / "spec/recipe/if4_mse.yaml", **changed)
+    load_spec(tmp_path)
+    for name, able in (("if4_of_tensor", False), ("if4_tiny", True)):
+        recipe = get("recipe", name)
+        assert kernel_back.can_dequantize(recipe, None) is able
+        codes, levels = drawn(recipe, np.random.default_rng(64), 2, 4)
+        for flag in (0, 1):
+            levels["flag"] = np.full_like(levels["flag"], flag)
+            wanted = dequantize_exact(recipe, codes.tolist(), {key: level.tolist() for key, level in levels.items()})
+            assert dequantize_numpy(recipe, codes, levels).tolist() == wanted
+            if able:
+                assert kernel_back.dequantize(recipe, codes, levels).tolist() == wanted

@@ -21,7 +21,7 @@ from emu.engines.exact.levels import dot as exact_dot
 from emu.engines.native import convert as kernel
 from emu.engines.native import levels as native
 from emu.engines.native import levels_tree
-from emu.engines.native._kernels import lib
+from emu.engines.native._kernels import ffi, lib
 from emu.spec.levels import LevelsPlan, check_levels, level_plans_of, resolve_levels
 from emu.spec.models import Datapath, Format
 from emu.spec.models.levels import DatapathLevels
@@ -312,3 +312,22 @@ def test_what_is_refused() -> None:
     assert "a register is rounded by a policy, or has more than 24 bits" in str(native.fault(double))
     cut = _plan(_words(1, {"id": "k", "of": "all", "add": "exact", "hold": {"significant_bits": 51, "rounding": "rz"}}))
     assert "a cut leaves more than 50 bits" in str(native.fault(cut))
+
+
+def test_counts_of_a_plan_are_checked() -> None:
+    """A plan whose counts no datapath has is refused by the kernel itself: nothing is divided by zero, nothing written."""
+    hold = {"format": "bf16", "rounding": "rz", "overflow": "ieee"}
+    words = _words(4, {"id": "lot", "of": 4, "add": "pairwise", "hold": hold}, {"id": "k", "of": "all", "add": "pairwise", "hold": hold})
+    described, kept = native._plan_of(_plan(words), 8)
+    tree, levels, room = described.tree, described.tree.levels, lib.emu_levels_room(described, 1, 1, 8)
+    described.tree = ffi.NULL
+    bare = lib.emu_levels_room(described, 1, 1, 8)
+    described.tree = tree
+    assert room > bare and kept
+    faults = [(1, "every", 0), (1, "every", -1), (1, "every", 3), (1, "of", -1), (1, "of", 3), (2, "every", 0), (2, "of", 1)]
+    for number, name, wrong in faults:
+        right = getattr(levels[number], name)
+        setattr(levels[number], name, wrong)
+        assert lib.emu_levels_room(described, 1, 1, 8) == bare, (number, name, wrong)
+        setattr(levels[number], name, right)
+    assert lib.emu_levels_room(described, 1, 1, 8) == room

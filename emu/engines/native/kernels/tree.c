@@ -505,8 +505,10 @@ static int shape_of(const emu_tree *tree, size_t k, size_t *nodes, size_t *child
     nodes[0] = k, children[0] = 1;
     for (size_t number = 1; number <= (size_t)tree->count; number++) {
         const emu_tree_level *level = &tree->levels[number];
+        if (level->every < 1 || level->of < 0)
+            return 0;
         const size_t every = (size_t)level->every, of = level->of ? (size_t)level->of : count / every;
-        if (level->every < 1 || level->of < 0 || of < 1 || count % (of * every))
+        if (of < 1 || count % (of * every))
             return 0;
         count /= of;
         nodes[number] = count, children[number] = of;
