@@ -2,8 +2,9 @@
  *
  * log2(1.f) digit by digit: y = 1.f; y * y reaches 2 or not, which is the next digit, and y * y or half of it goes on. y has 127 fraction
  * bits; what each square loses is worth at most 2^-126 for the first digit and half as much for each later one, and the digits are cut off
- * behind the 96th: they are wrong by less than 2^-95 in all. The logarithm of a binary32 number that is no power of two is irrational, so what follows the digits is never 0, and
- * an engine that goes another way gives the same for every significand (tests/engines/together/test_differential_logarithm.py). */
+ * behind the 96th: they are wrong by less than 2^-95 in all. The logarithm of a binary32 number that is no power of two is irrational, so
+ * what follows the digits is never 0. Of all numbers none has a logarithm nearer to a tie than 2^-54, and an engine that goes another way
+ * gives the same for every significand (tests/engines/together/test_differential_logarithm.py). */
 #include "binary32.h"
 
 enum { LIMBS = 4, DIGITS = 96 };

@@ -71,7 +71,6 @@ int32_t emu_open_band(const emu_program *program, size_t columns, const uint64_t
     band->program = program;
     band->signs = signs;
     band->widest = emu_band_columns(program, columns);
-    band->columns = band->widest;
     band->offsets = workspace;
     band->cells = workspace + program->register_count;
     for (int32_t i = 0; i < program->register_count; i++) {

@@ -8,7 +8,9 @@ import pytest
 
 import emu
 from emu.base.errors import EmuError, OperandError
+from emu.check.matmul.pair import pair_of
 from emu.ops.order import Order
+from emu.spec import load_spec
 from emu.testing import check, check_matmul
 
 SHAPES = [(17, 9, 96), (9, 33, 160), (4, 17, 288)]
@@ -256,3 +258,61 @@ def test_shapes_that_are_none_are_refused(shapes):
 def test_unknown_words_are_refused(adapter):
     with pytest.raises(EmuError):
         check_matmul(binary64, "nvfp4", "nvfp4", **adapter)
+
+
+BARE_BLOCK = """kind: "block"
+id: "bare4"
+title: "16 E2M1 elements, one FP32 scale for the tensor"
+status: "proposed"
+facts:
+  element: {format: "e2m1"}
+  shape: [1, 16]
+  packing: "low_nibble_first"
+  scale_layout: "row_major"
+  levels:
+    - {name: "tensor", format: "fp32", granularity: "tensor", meaning: "multiply"}
+open: []
+sources:
+  - {ref: "emu", where: "a test"}
+"""
+BARE_RECIPE = """kind: "recipe"
+id: "bare4_r"
+title: "E2M1 under one scale for the tensor"
+status: "proposed"
+facts:
+  block: "bare4"
+  tail: "error"
+  arithmetic: {to: "fp32", round: "rne"}
+  domain: {non_finite: "no"}
+  steps:
+    - {out: "tensor", op: "div", args: ["tensor_amax", "6"]}
+    - {out: "scaled", op: "div", args: ["x", "tensor"]}
+    - {out: "codes", op: "cast", args: ["scaled"], to: "e2m1"}
+    - {op: "emit", codes: "codes", levels: {tensor: "tensor"}}
+  dequantize:
+    exact:
+      - {out: "code_value", op: "decode", args: ["codes"]}
+      - {out: "values", op: "mul", args: ["code_value", "tensor"]}
+      - {op: "emit", values: "values"}
+open: []
+sources:
+  - {ref: "emu", where: "a test"}
+"""
+
+
+def test_operands_of_a_user_with_one_scale_for_the_tensor_and_none_for_blocks(tmp_path):
+    (tmp_path / "bare4.yaml").write_text(BARE_BLOCK)
+    (tmp_path / "bare4_r.yaml").write_text(BARE_RECIPE)
+    load_spec(tmp_path)
+    side = pair_of("matmul/bare4_r/nvfp4_te_ref/fp32").a
+    assert (side.scale, side.size, side.rows, side.level, side.tensor) == (None, 0, 1, "", "tensor")
+
+    def cut(a, b):
+        x, y = (np.asarray(q.dequantize(np.float64))[:, : -1 if q is a else None] for q in (a, b))
+        return (x @ y[:, : x.shape[1]].T).astype(np.float32)
+
+    def whole(a, b):
+        return (np.asarray(a.dequantize(np.float64)) @ np.asarray(b.dequantize(np.float64)).T).astype(np.float32)
+
+    for kernel, verdict in ((whole, "pass"), (cut, "differs")):
+        assert check_matmul(kernel, "bare4_r", "nvfp4_te_ref", shapes=[(3, 4, 32)], raises=False).verdict == verdict

@@ -98,6 +98,20 @@ def test_two_choices_of_one_datapath_have_facts_of_their_own() -> None:
         assert _in_c(plan, row) == exact(plan, row)
 
 
+def test_a_value_that_scales_multiply_lies_in_one_block() -> None:
+    """Of four products a value of the first level has the scale of a block of four; blocks of two would give it two."""
+    base: Datapath = get("datapath", "e1m2_bf16_register")
+    assert isinstance(base.facts, DatapathLevels) and base.facts.offered is not None
+    facts = base.facts.model_dump() | {"k": 4, "scale": base.facts.offered.model_copy(update={"blocks": (4,)}).model_dump()}
+    scaled = next(i for i, level in enumerate(base.facts.levels) if level.scale != "none")
+    facts["levels"][scaled]["of"] = 4
+    model = base.model_copy(update={"facts": DatapathLevels.model_validate(facts), "id": "one_block"})
+    made, counts = c_levels._descriptor(next(iter(level_plans_of(model)))), ffi.new("size_t[2]")
+    assert scaled == 0 and lib.emu_count_dot_levels(made.pointer, 8, counts, counts + 1) == lib.EMU_OK
+    made.pointer.block = 2
+    assert lib.emu_count_dot_levels(made.pointer, 8, counts, counts + 1) == lib.EMU_ERROR_SHAPE
+
+
 def test_a_cut_that_draws_is_refused() -> None:
     plan = next(plan for plan in all_plans() if any(level.align is not None for level in plan.facts.levels))
     made = c_levels._descriptor(plan)

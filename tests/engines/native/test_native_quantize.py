@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from emu.base.errors import EmuError, EngineError, OpenError, OperandError, Shap
 from emu.engines.exact.block import quantize as quantize_exact
 from emu.engines.native import block as kernel_block
 from emu.engines.native import convert as kernel
-from emu.engines.native._kernels import lib
+from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.program import plan_of
 from emu.engines.numpy.block import amax_bits as amax_numpy
 from emu.engines.numpy.block import quantize as quantize_numpy
@@ -238,3 +240,20 @@ def test_scales_are_computed_where_that_gives_the_whole_table():
         assert {lib.EMU_STEP_CAST_FLOAT, lib.EMU_STEP_DECODE_FLOAT} <= operations
     plan = plan_of(get("recipe", "mxfp4_te_pow2")).pointer
     assert {plan.steps[number].operation for number in range(plan.step_count)} >= {lib.EMU_STEP_CAST, lib.EMU_STEP_DECODE}
+
+
+def test_thresholds_of_a_plan_are_checked_by_the_kernel(monkeypatch):
+    """A chain of no thresholds has one code for all numbers; one of less than none, or of more than the memory holds, is an error."""
+    recipe, x = get("recipe", "ufp4"), np.random.default_rng(77).standard_normal((3, 64), dtype=np.float32).view(np.uint32)
+    plan = plan_of(recipe)
+    pointer, thresholds = ffi.new("emu_kernel_plan *", plan.pointer[0]), ffi.new("emu_thresholds *", plan.pointer.thresholds[0])
+    pointer.thresholds = thresholds
+    monkeypatch.setattr(kernel_block, "plan_of", lambda _: replace(plan, pointer=pointer))
+    right = kernel_block.quantize(recipe, x, FP32)[0]
+    assert np.array_equal(right, quantize_numpy(recipe, x, FP32)[0])
+    thresholds.count = 0
+    assert set(np.unique(kernel_block.quantize(recipe, x, FP32)[0] & 7)) == {thresholds.codes[0] & 7}
+    for count in (-1, 25):
+        thresholds.count = count
+        with pytest.raises(EngineError, match="error 1 of a kernel"):
+            kernel_block.quantize(recipe, x, FP32)
