@@ -28,6 +28,7 @@ def digest(arrays):
 PRODUCTS = {
     ("nvfp4/nvfp4", "fp32"): "ccd7e25979ef6d32",
     ("mxfp4/nvint4", 14): "e2767143a793e724",
+    ("mxfp4/mxfp4", "fp32"): "ef3c485b34c84746",
     ("ufp4/ufp4", "fp32"): "933c7f2f923d773f",
 }
 
