@@ -1,7 +1,8 @@
 """Links into the page of the explorer: the room, what is chosen in it, and which facts it was made with.
 
 A link is what stands behind the # of the page's address: room, ?, and the fields of its form. Its last field, spec, holds eight digits of
-the digest of each object that the fields name, in their order: the page says so where one of them has other facts now.
+the digest of each object that the fields name, in their order: the page says so where one of them has other facts now. A member of a series
+of formats, which the page has not, comes with the link: the field own is its descriptor.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from emu.base.errors import OperandError, SpecError
+from emu.base.errors import EngineError, OperandError, SpecError
 from emu.contracts.insn import registers
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
@@ -41,8 +42,8 @@ OBJECTS: Final[dict[str, dict[str, str]]] = {
     "tensor": {"recipe": "recipe"},
 }  # fields of a room that name objects of the spec; of a datapath the id stands before the first slash
 SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what values of a block may come from
+UNWRITTEN: Final = "emu explore does not have its formats"
 CLASSES: Final = {"nan": "NaN", "inf": "infinity"}
-SERIES: Final = "a member of a series of formats, of which emu explore has none"
 NO_ROOM: Final = "no link: emu explore has no room for this row: docs/explorer.md says which rows have none"
 MOST: Final = 512  # values of a block, products of a row
 
@@ -50,13 +51,15 @@ MOST: Final = 512  # values of a block, products of a row
 def link(room: str, **state: object) -> str:
     """Return the link of a state. room: a key of OBJECTS.   state: fields of its form; what is left out is as the room begins.
 
+    A member of a series has no digits: the page knows it by the descriptor in the field own alone.
     Raises: SpecError (a field names no object of the spec).   Tests: tests/explain/test_explain_link.py.
     """
     given = {name: str(value) for name, value in state.items()}
     found = []
     for name, kind in OBJECTS[room].items():
         if given.get(name, "none") != "none":
-            found.append(digest(get(kind, given[name].partition("/")[0]))[:DIGITS])
+            thing = get(kind, given[name].partition("/")[0])
+            found.append(digest(thing)[:DIGITS] if _is_there(kind, thing.id) else "-" * DIGITS)
     return f"{room}?{urlencode({**given, 'spec': ''.join(found)})}"
 
 
@@ -203,7 +206,7 @@ def of_lane(operation: Any, values: Sequence[int], lane: int) -> Part:
     drawn = 0 if facts.random is None else registers.drawn(facts.random, named["rbits"], lane, operation.lanes)
     rounding = facts.rounding if facts.random is None else facts.random.profiles[facts.random.use].rounding
     made = _of_conversion(source, code, operation.to, str(rounding), str(facts.policy), drawn)
-    return Part(made, ", ".join(what) if made is not None else SERIES)
+    return Part(made, ", ".join(what) if made is not None else UNWRITTEN)
 
 
 def _exactly(value: Value, fmt: Format) -> int | None:
@@ -236,10 +239,9 @@ def _of_number(operation: Any, code: int, random: int) -> str | None:
 
 
 def _of_conversion(source: Format, code: int, to: Format, rounding: str, policy: str, random: int) -> str | None:
-    if not _is_there("format", source.id, to.id):
-        return None
-    fields = {"from": source.id, "code": f"0x{code:X}", "to": to.id}
-    return link("number", **fields, round=get("rounding", rounding).id, policy=get("policy", policy).id, r=random)
+    fields, how = {"from": source.id, "code": f"0x{code:X}", "to": to.id}, get("policy", policy)
+    own = _descriptor([fmt for fmt in (source, to) if not _is_there("format", fmt.id)], how)
+    return None if own is None else link("number", **fields, round=get("rounding", rounding).id, policy=how.id, r=random, **own)
 
 
 def _is_there(kind: str, *ids: str) -> bool:
@@ -247,14 +249,24 @@ def _is_there(kind: str, *ids: str) -> bool:
     return set(ids) <= set(names(kind))
 
 
+def _descriptor(members: Sequence[Format], policy: Policy) -> dict[str, str] | None:
+    """Return the field that brings members of a series, and what a policy says of them; None where no C reference writes it."""
+    if not members:
+        return {}
+    try:
+        from emu.engines.c_ref.descriptor_file import descriptor_text
+
+        says = [policy] if any(_entry(policy, fmt) is not None for fmt in members) else []
+        return {"own": descriptor_text([*members, *says]).rpartition("end ")[0]}
+    except (ImportError, EngineError):
+        return None
+
+
 def _of_code(operation: Any, code: int) -> str | None:
     """Return the link of a code: it as a number of binary32, by a policy that keeps infinity and NaN."""
-    fmt, to = operation.fmt, operation.fp32
-    plain = derive.arithmetic_entry(to)
-    if not _is_there("format", fmt.id):
-        return None
-    policy = next(name for name in names("policy") if _entry(get("policy", name), to) == plain)
-    return link("number", **{"from": fmt.id}, code=f"0x{code:X}", to=to.id, round="rne", policy=policy)
+    to = operation.fp32
+    policy = next(name for name in names("policy") if _entry(get("policy", name), to) == derive.arithmetic_entry(to))
+    return _of_conversion(operation.fmt, code, to, "rne", policy, 0)
 
 
 def _entry(policy: Policy, fmt: Format) -> Any:

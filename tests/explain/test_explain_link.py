@@ -12,6 +12,7 @@ from emu.cli.main import run
 from emu.contracts import parse
 from emu.contracts.convert.contract import split_rounding
 from emu.contracts.dot.rows import row_of
+from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.engines.exact.block import quantize
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
@@ -67,8 +68,9 @@ CONTRACTS = {
     "transform/rht16_te": True,
     "accumulate/systolic_4way": True,
     "layout/nvfp4/sf128x4": True,
-    "convert/binary8p3se/rne/p3109_sat_finite": False,
-    "decode/binary8p3se": False,
+    "convert/binary8p3se/rne/p3109_sat_finite": True,
+    "decode/binary8p3se": True,
+    "operate/recip/binary8p3se/binary8p3se/rne/p3109_sat_none": False,
 }
 
 
@@ -113,6 +115,15 @@ def test_operands_of_a_check_of_codes_and_groups_have_links():
 def test_a_code_is_a_number_of_binary32_with_its_infinities():
     made = fields(of_values(parse("decode/e5m2"), (0x7C,)))
     assert (made["from"], made["code"], made["to"], made["policy"]) == ("e5m2", "0x7C", "fp32", "ieee")
+
+
+def test_a_member_of_a_series_comes_with_its_facts_and_has_no_digits():
+    to, policy = get("format", "binary8p3se"), get("policy", "p3109_sat_none")
+    made = fields(of_values(parse("convert/binary8p3se/rne/p3109_sat_none"), (1,)))
+    assert made["own"] == descriptor_text([to, policy]).rpartition("end ")[0] and made["spec"][8:16] == "--------"
+    decoded = fields(of_values(parse("decode/binary8p3se"), (1,)))
+    assert decoded["own"] == descriptor_text([to]).rpartition("end ")[0] and decoded["spec"][:8] == "--------"
+    assert "own" not in fields(of_values(parse("decode/e4m3"), (1,)))
 
 
 def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():

@@ -45,6 +45,37 @@ def test_a_code_is_decoded(page, tmp_path):
     assert decoded(page, tmp_path, narrow) == [] and {"e2m1", "e8m0", "nf4", "int8", "fp16"} < {*narrow}
 
 
+MEMBERS = ("binary8p3se", "binary8p1uf", "binary5p3se", "binary3p1ue")
+
+
+def test_a_code_of_a_member_of_a_series_is_decoded(page, tmp_path):
+    assert decoded(page, tmp_path, MEMBERS) == [] and not {*MEMBERS} & {*names("format")}
+
+
+def converted(page: str, folder: Path) -> list[tuple]:
+    """Conversions of members of a series, and to them, of which the page says another code, or that facts are older."""
+    given = [
+        (parse(f"convert/{to}/{rounding}/{policy}", source), (code, 9))
+        for to, source in (("binary8p3se", "fp32"), ("binary5p3ue", "binary8p3se"), ("e2m1", "binary8p2sf"))
+        for policy in (("p3109_sat_none", "p3109_sat_propagate") if to != "e2m1" else ("nvidia",))
+        for rounding in ("rne", "sr_add8")
+        for code in (0, 1, 0x3F, 0x7E, 0x7F, 0x80, 0x81, 0xFF, *((0x3F880000, 0x7F800000, 0xC7000001) if source == "fp32" else ()))
+    ]
+    rows = [(contract, values[: len(contract.layout.inputs)]) for contract, values in given]
+    places, out = [str(of_values(*row)) for row in rows], []
+    older = answers(page, "return document.querySelector('#digest').textContent;", folder, places[-1])
+    for (contract, values), place, here in zip(rows, places, texts(page, places, folder), strict=True):
+        (code,) = contract.exact(values)[0]
+        wanted = "open" if code == OPEN else code
+        if (here.get("result") if wanted == "open" else int(here.get("result", "-1"), 16)) != wanted or older:
+            out.append((place, here.get("refused", here.get("result")), wanted, older))
+    return out
+
+
+def test_a_conversion_of_a_member_of_a_series_is_answered(page, tmp_path):
+    assert converted(page, tmp_path) == []
+
+
 def first_rows(contract, most: int) -> list[tuple]:
     """Inputs of at most so many rows of the first suite of a contract, spread over it."""
     cases = next(iter(contract.suites())).cases(0, 1 << 20)
@@ -164,6 +195,13 @@ FAULTS = {
     "not rotated": (rotated, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
     "its own signs": (rotated, (), "const mask = signs === null ? 0 :", "const mask = true ? 0 :"),
     "C left out": (chained, (), 'state.c.trim() ? codesOf(state.c, machine.c, "c") :', "false ? 0 :"),
+    "a policy of the page for a member": (
+        converted,
+        (),
+        "policyOf(policy, state.to), code, random)",
+        'policyOf(policy, "e2m1"), code, random)',
+    ),
+    "members known by no digits": (converted, (), 'META.digests[kind][id] || "-".repeat(8)', 'META.digests[kind][id] || "?".repeat(8)'),
     "the random integer left out": (lanes_of, (), "BigInt.asUintN(bits, BigInt(state.r))", "BigInt.asUintN(bits, 0n)"),
     "no rotation in an instruction": (lanes_of, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
     "a place one further": (laid, (), "  const at = placeOf(layout, row, index", "  const at = 1 + placeOf(layout, row, index"),
