@@ -148,7 +148,7 @@ def test_specials_signs_and_bits(answer, text, stage, suites):
     assert first(found, text)["stage"] == stage
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 2)
 @pytest.mark.parametrize("off", [-1, -2, 1, 8])
 def test_outputs_of_a_neighbour(off, suites):
     suite = suites[CONVERT]
@@ -292,7 +292,8 @@ OTHERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("stem", [*OTHERS[:2], *(pytest.param(stem, marks=pytest.mark.exhaustive) for stem in OTHERS[2:])])
+@pytest.mark.cases(2, 2)
+@pytest.mark.parametrize("stem", OTHERS)
 def test_every_operation_is_explained(stem):
     """The lowest bit of the last output is inverted; narrow outputs are tried bit by bit, wide ones lane by lane."""
     suite = Suite(stem)

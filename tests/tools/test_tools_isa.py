@@ -283,7 +283,7 @@ def test_conversions_equal_the_reference_model_at_every_boundary_of_binary32(ele
     assert list(narrowing(MODEL, "fp32", element, boundaries("fp32"))) == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("source", ["fp16", "bf16"])
 @pytest.mark.parametrize("element", NARROW)
 def test_conversions_equal_the_reference_model_on_every_code(source: str, element: str) -> None:
@@ -346,7 +346,7 @@ FAULTS = {  # a line of the pseudo-code, and what it becomes
 }
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(2, 14)
 @pytest.mark.parametrize("line", FAULTS)
 def test_a_fault_in_the_pseudo_code_is_noticed(line: str) -> None:
     text = model_text(TEXT)

@@ -150,6 +150,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.cases(0, 1)
 @pytest.mark.parametrize("options", [("nvfp4_te",), ("ufp4_sr", "--random-key", "5")])
 def test_files_are_quantized_to_the_same_bytes(
     dask: Cluster, model: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

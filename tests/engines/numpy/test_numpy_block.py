@@ -88,7 +88,9 @@ def test_directed_blocks(name: str, matrix: Matrix) -> None:
 def test_nan_and_inf(name: str, matrix: Matrix) -> None:
     recipe = get("recipe", name)
     codes = matrix(recipe, special=True)
-    keep = slice(None) if get("block", recipe.facts.block).facts.shape[0] > 1 else slice(0, 4)
+    rows, lanes = get("block", recipe.facts.block).facts.shape
+    codes = codes[:rows, : 2 * lanes] if rows > 16 else codes  # a tile of 128 x 128 takes the reference model seconds
+    keep = slice(None) if rows > 1 else slice(0, 4)
     compare(recipe, codes[keep], **operands_of(name, codes[keep].shape))
     amax = {"tensor_amax": 0x45280000} if name in AMAX else {}
     compare(recipe, codes[keep][:, : codes.shape[1] // 2], **operands_of(name, (codes[keep].shape[0], codes.shape[1] // 2)), **amax)
