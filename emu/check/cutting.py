@@ -14,7 +14,8 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
     The tensor maximum of the whole goes along as an operand where the contract reads one.
     """
     if form.by_row:
-        return _rows(form, operands, index[0])
+        out, first = _rows(form, operands, index[0])
+        return out, (index[0] - first, *index[1:])
     if not index:
         return dict(operands), ()
     tall, wide = form.tile
@@ -29,14 +30,15 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
     return out, ((row - top) * inner[name][0] // base[0], (column - left) * inner[name][1] // base[1])
 
 
-def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], tuple[int, ...]]:
+def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], int]:
+    """Return the rows that share random words with one, and the first of them."""
     lanes = form.draws.random_operand[0] if form.draws is not None else 1
     first = row // lanes * lanes
     out = {}
     for name, array in operands.items():
         part = slice(first // lanes, first // lanes + 1) if name == "random" and lanes > 1 else slice(first, first + lanes)
         out[name] = array[part]
-    return out, (row - first,)
+    return out, first
 
 
 def rectangle(form: Form, operands: Arrays, rows: tuple[int, int], columns: tuple[int, int]) -> dict[str, Bits]:

@@ -93,13 +93,7 @@ class _Checker:
         begin = perf_counter()
         try:
             for suite in completed(self.form, suites):
-                found = self.questions(suite, count, key)
-                if self.left_out is not None:
-                    found = finite_only(self.form, suite, found, self.multiple, self.left_out)
-                for question in found:
-                    self.ask(suite, question)
-                if self.report.suites.get(suite) == 0:
-                    self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
+                self.ask_all(suite, count, key)
             if self.asked:
                 self.missing()
             if self.refused > 1:
@@ -120,6 +114,18 @@ class _Checker:
             self.report.notes.append(self.left_out.note())
         self.report.seconds = perf_counter() - begin
         return self.report
+
+    def ask_all(self, suite: str, count: int | None, key: int) -> None:
+        """Ask the questions of a suite; say where there are none, and where nothing of them is known."""
+        found, before = self.questions(suite, count, key), self.asked
+        if self.left_out is not None:
+            found = finite_only(self.form, suite, found, self.multiple, self.left_out)
+        for question in found:
+            self.ask(suite, question)
+        if suite == "exhaustive" and self.asked == before and self.left_out is None:
+            self.report.notes.append(self.form.only_drawn())
+        if self.report.suites.get(suite) == 0:
+            self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
 
     def missing(self) -> None:
         """Say which answers of the contract were never given; one beside codes, unless the target declares what it gives, makes no pass."""

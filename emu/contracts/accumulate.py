@@ -14,9 +14,10 @@ from emu.contracts import suites
 from emu.contracts.columns import Column
 from emu.contracts.contract import Contract, Deviation, Values
 from emu.contracts.dot import suite
+from emu.contracts.dot.cases import CHAIN
 from emu.contracts.dot.contract import DotContract
 from emu.contracts.dot.rows import DotRow, arrays_of, evaluate
-from emu.contracts.form import Form, row_form
+from emu.contracts.form import MOST_ROWS, Asked, Form, Question, even_parts, row_form
 from emu.contracts.rows import Answer, Input
 from emu.contracts.suites import SEED, Inputs
 from emu.engines.exact.datapath_round import round_sum, shift
@@ -25,6 +26,7 @@ from emu.spec.derive import OPEN
 from emu.spec.models import Format
 
 SHOWN = 4  # bits of first and last: one digit
+CHAINS = 1 << 7  # drawn ones of a check, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class AccumulateContract(DotContract):
 
     def form(self, result: Format) -> Form:
         """The columns of a row, which stands alone: it holds the state it starts from."""
-        return row_form(self)
+        return row_form(self, AccumulateForm)
 
     def directed(self, stream: str = "") -> list[Input]:
         """Return the rows of the chains."""
@@ -161,3 +163,17 @@ class AccumulateContract(DotContract):
             else:
                 acc = (acc + (result.accumulator or 0)) & ((1 << self.plan.accumulator.bits) - 1)
         return out
+
+
+class AccumulateForm(Form):
+    """The columns of a row -> d, in whole chains."""
+
+    operation: AccumulateContract
+
+    def stratified(self, asked: Asked) -> Iterator[Question]:
+        """Drawn chains: as many as hold the rows that are compared, all but the last one of a chain with a register are not."""
+        told = CHAIN if self.operation.plan.accumulator is None else 1
+        count = max(-(-(asked.count or 0) // told), CHAINS)
+        for first, stop in even_parts(count, MOST_ROWS // CHAIN):
+            cases = suite.chains(self.operation, stop - first, (asked.key << 20) + first)
+            yield from self._asked("stratified", cases)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 EXTRAS = ("tensor_amax", "random", "signs")
 FLAGS = "flags"  # an answer that a kernel may leave out: the report says that they were not compared
+ROWS = (257, 1, 513, 2, 1025, 3, 33, 4097, 31, 65, 127)  # numbers of rows that are asked, large and small in turn
+FEW_ROWS = 65  # of a target or an engine that takes long
 MOST_ROWS = 1 << 12  # rows of a question, and drawn ones of an operation without strata of its own
 SMALL = 16  # bits of the columns of a row of which every one is asked
 PRECEDENCE = ("nan", "inf", "ragged", "zero_block", "scale_edge", "scale_tie", "tie", "threshold", "step_tie", "overflow", "subnormal")
@@ -169,13 +173,19 @@ class Form:
             numbers = range(first, min(first + MOST_ROWS, 1 << sum(bits)))
             yield from self._asked("exhaustive", [Input("all", ("exhaustive",), _cut(number, bits)) for number in numbers])
 
+    def only_drawn(self) -> str:
+        """Return the line of a report without an exhaustive suite: how much of the operands nobody asked."""
+        bits = sum(column.bits for column in self.operation.layout.inputs)
+        return f"exhaustive: a row has {bits} bits of operands, too many to ask them all: rows are drawn, --count says how many"
+
     def stratified(self, asked: Asked) -> Iterator[Question]:
-        """Yield drawn inputs, at least as many as the count: random rows of the suites, and more of their kind."""
+        """Yield drawn inputs, at least as many as the count: random rows of the suites, and more of their kind; in even parts, of which
+        there are two at least, so that an answer kept by the shape of the operands is seen."""
         for inputs in self.operation.suites():
             if inputs.suite == "random":
                 count = max(asked.count or 0, min(inputs.size, MOST_ROWS))
-                for first in range(0, count, MOST_ROWS):
-                    yield from self._asked("stratified", inputs.cases(first, min(first + MOST_ROWS, count)))
+                for first, stop in even_parts(count):
+                    yield from self._asked("stratified", inputs.cases(first, stop))
 
     def _asked(self, why: str, cases: Sequence[Input]) -> Iterator[Question]:
         for operands, members in self.stacked(cases):
@@ -186,8 +196,16 @@ class Form:
         yield from ()
 
     def in_shapes(self, asked: Asked) -> Iterator[Question]:
-        """Yield tensors of many shapes, and of some that lie in memory in another way."""
-        yield from ()
+        """Yield tensors of many shapes, and of some that lie in memory in another way; here drawn rows, in many numbers of them."""
+        asks = chain(self.stratified(asked), self.exhaustive(asked), self.directed(asked))
+        pool = next((question.operands for question in asks), None)
+        if pool is None:
+            return
+        own = tuple(map(prod, asked.shapes))
+        few = asked.calls == "programs" or self.engine(pool) == "exact"
+        for count in dict.fromkeys((*own, *(size for size in ROWS if not few or size <= FEW_ROWS))):
+            operands = {name: np.resize(array, (count, *array.shape[1:])) for name, array in pool.items()}
+            yield Question(operands, (f"{count} rows",))
 
     def intervals(self, parts: Sequence[Fraction]) -> Bits | None:
         """Return inputs at parts of intervals between adjacent codes, where the contract draws; None where none can be named."""
@@ -255,7 +273,7 @@ class Form:
         return tuple(name for name in (*self.answers, "values") if name in given)
 
 
-def row_form(operation: Contract) -> Form:
+def row_form(operation: Contract, kind: type[Form] = Form) -> Form:
     """Return the form of an operation whose operands are the columns of a row. Raises: SpecError (an output without a number format)."""
     columns = operation.layout.columns
     plain = next((column.name for column in columns if column.role == "out" and column.format is None), None)
@@ -264,7 +282,13 @@ def row_form(operation: Contract) -> Form:
     operands: dict[str, Format | None] = {
         column.name: None if column.format is None else get("format", column.format) for column in operation.layout.inputs
     }
-    return Form(operation, operands, {column.name: get("format", column.format or "") for column in columns if column.role == "out"})
+    return kind(operation, operands, {column.name: get("format", column.format or "") for column in columns if column.role == "out"})
+
+
+def even_parts(count: int, most: int = MOST_ROWS) -> list[tuple[int, int]]:
+    """Return first and last-plus-one of parts of as many rows each, the last one aside; at least two of more than one row."""
+    part = min(most, -(-count // 2))
+    return [(first, min(first + part, count)) for first in range(0, count, part)]
 
 
 def _cut(number: int, bits: Sequence[int]) -> tuple[int, ...]:

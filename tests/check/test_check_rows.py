@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from emu.check.inputs.suites import questions
 from emu.check.run import check
 from emu.check.targets.python import python_target
 from emu.contracts import form_of
-from emu.contracts.form import MOST_ROWS
+from emu.contracts.form import MOST_ROWS, expect
 from emu.engines.run import run_operate
 from emu.spec import get
 
@@ -65,6 +67,63 @@ def test_more_rows_than_that_are_drawn():
 def test_as_many_rows_are_drawn_as_are_asked_for(count):
     few, more = asked(NARROW, "stratified")[0], asked(NARROW, "stratified", count)[0]
     assert len(few) == 1024 and len(more) == max(1024, count or 0) and np.array_equal(more[:1024], few)
+
+
+FUSED, DOT, CONVERSION = "operate/fma/e4m3xe4m3xfp32/fp32/rne/ieee", "dot/bf16_register", "insn/cvt_rn_satfinite_e2m1x2_f32"
+
+
+def spoiled(contract, spoil):
+    """A target that gives what the contract says, turned by spoil(answer, operands)."""
+    form = form_of(contract)
+
+    def fn(*given):
+        answer = expect(form, dict(zip(form.operands, given, strict=True)), "auto").arrays[next(iter(form.answers))].copy()
+        return spoil(answer, given)
+
+    fn.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in form.operands])
+    return python_target(fn, contract, takes="numpy.bits")
+
+
+LATER = [pytest.param(contract, marks=pytest.mark.exhaustive) for contract in (DOT, CONVERSION)]
+
+
+@pytest.mark.parametrize("contract", [FUSED, *LATER])
+def test_answers_that_are_kept_by_shape_differ(contract):
+    """Two questions of one shape at least: an answer that a kernel kept from the first of them is not the second's."""
+    kept = {}
+    report = check(spoiled(contract, lambda answer, given: kept.setdefault(given[0].shape, answer)), contract, suites=("stratified",))
+    assert report.verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("contract", "row"), [(FUSED, 4096), *[pytest.param(name, 1024, marks=pytest.mark.exhaustive) for name in (FUSED, DOT, CONVERSION)]]
+)
+def test_a_kernel_that_is_wrong_from_some_row_on_differs(contract, row):
+    def late(answer, given):
+        answer[row:] ^= 1
+        return answer
+
+    report = check(spoiled(contract, late), contract, suites=("shapes",))
+    assert report.verdict == "differs" and report.differing >= 1
+    assert report.failures[0].example.note.startswith("only inside the whole question")
+
+
+def test_rows_of_ones_own_number_are_asked_and_a_kernel_may_refuse_them():
+    def odd(answer, given):
+        if len(answer) % 2:
+            raise ValueError("pairs of rows, please")
+        return answer
+
+    report = check(spoiled(DOT, odd), DOT, suites=("shapes",), shapes=((6, 11),))
+    assert report.verdict == "pass" and report.suites == {"shapes": 66 + 2}
+    assert any("numbers of codes in a row were refused" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("contract", "bits", "verdict"), [(FUSED, 48, "nothing"), (DOT, 144, "nothing"), (NARROW, 0, "pass")])
+def test_a_report_says_where_rows_are_only_drawn(contract, bits, verdict):
+    report = check(spoiled(contract, lambda answer, given: answer), contract, suites=("exhaustive",))
+    line = f"exhaustive: a row has {bits} bits of operands, too many to ask them all: rows are drawn, --count says how many"
+    assert (report.verdict, report.notes) == (verdict, [line] * (bits > 0))
 
 
 @pytest.mark.exhaustive

@@ -143,12 +143,34 @@ def test_a_design_that_takes_a_row_now_and_then(trial):
         ((("vld_i, code}", "vld_i, code"),), (), 2, "the design does not compile:"),
         ((("input [15:0] d_i", "input [14:0] d_i"),), (), 2, "port d_i of the design has 15 bits, the port map says 16"),
         ((("output vld_o", "output vldo"),), (), 2, "the design does not compile:"),
+        ((), (('module: "', 'parameters: [{name: "LATENSY", value: 2}]\nmodule: "'),), 2, "parameter LATENSY not found in"),
+        ((("endmodule", "initial $finish; endmodule"),), (), 2, "without a RESULT line of the bench: does the design call $finish"),
         ((), (('  - {class: "nan", why: "none here"}\n', EVERY_ROW),), 3, "the port map leaves no row of this suite to compare"),
     ],
 )  # fmt: skip
 def test_a_broken_design_never_passes(trial, design, yaml, code, text):
     found, out, err = trial(design=design, yaml=yaml)
     assert found == code and text in err and "RESULT PASS" not in out
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("RESULT hello", "2 RESULT lines, or one of another form: one is expected, of the bench"),
+        ("PORTMAP width", "the design prints a line that is kept for the wrapper: PORTMAP width"),
+        ("PORTMAP width port=d_i", "the design prints a line that is kept for the wrapper: PORTMAP width port=d_i"),
+    ],
+)
+def test_a_design_that_prints_lines_of_the_bench_is_refused(trial, line, text):
+    code, out, err = trial(design=(("endmodule", f'initial $display("{line}"); endmodule'),))
+    assert code == 2 and text in err and re.search(rf"^{STEM} .* BAD$", out, re.MULTILINE)
+
+
+def test_lines_of_a_designs_own_are_no_rows(trial):
+    """A wrong latency is told from the ROW lines of the bench: those of a design are others."""
+    late = (('valid: {in: "vld_i", out: "vld_o"}', "latency: 3"), TIED)
+    code, _, err = trial("--suite", "directed", design=(("endmodule", 'initial $display("ROW hello"); endmodule'),), yaml=late)
+    assert code == 1 and "outputs fit latency 2" in err
 
 
 def test_no_simulator(trial, tmp_path, monkeypatch, capsys):

@@ -131,7 +131,7 @@ def random(op: DotContract, stem: str, start: int, stop: int) -> list[Input]:
     return out
 
 
-def chains(op: AccumulateContract, count: int) -> list[Input]:
-    """Return the rows of some chains."""
-    found = cases_dot.rows("chain", op.plan, count)
+def chains(op: AccumulateContract, count: int, start: int = 0) -> list[Input]:
+    """Return the rows of chains start .. start + count - 1."""
+    found = cases_dot.rows("chain", op.plan, count, start)
     return [row for number, case in enumerate(found, 1) for row in op.chain(f"chain{number}", ("chain",), case)]

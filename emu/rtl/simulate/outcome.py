@@ -80,7 +80,9 @@ def _judged(result: Result | None, count: int, status: int | None) -> tuple[int,
     if result is None:
         if count == 0 and status:
             return DIFFERS, f"the simulation ended with code {status} before a RESULT line"
-        return MISUSE, f"{count} RESULT lines, or one of another form: one is expected"
+        if not count:
+            return MISUSE, "the simulation ended without a RESULT line of the bench: does the design call $finish or $stop?"
+        return MISUSE, f"{count} RESULT lines, or one of another form: one is expected, of the bench: does the design print its own?"
     said = f"{result.verdict} reason={result.reason} compared={result.compared} mismatch={result.mismatch} x={result.x}"
     if result.verdict == "BADFILE":
         return MISUSE, said

@@ -5,6 +5,7 @@ Not here: the suites that a map leaves rows out of (portmap_rows), simulators (s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from emu.rtl.portmap.model import PortMap
 from emu.rtl.portmap.rows import Derived, derive_suite, write_derived
 from emu.rtl.portmap.suite import plans_for, stored
 from emu.rtl.portmap.wrapper import wrapper_text
-from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, strongest
+from emu.rtl.simulate.outcome import DIFFERS, FINE, MISUSE, NOTHING, Outcome, parse_result, strongest
 from emu.rtl.simulate.simulator import Built, Judgement, Simulator, compile_bench, judge, run, seeding
 from emu.rtl.simulate.units import built
 from emu.rtl.simulate.vhdl import as_verilog
@@ -27,7 +28,8 @@ from emu.vectors.suites.plan import SuitePlan
 
 Step = Callable[[str], None]
 SEEDS = tuple(range(1, 9))  # Verilator starts unwritten bits from each
-WIDTH = "PORTMAP width "
+WIDTH = re.compile(r"PORTMAP width port=(?P<port>\S+) design=(?P<design>\d+) map=(?P<map>\d+)")
+ROW = re.compile(r"ROW suite=\S+ tc=\d+ in=\S* got=\S*")  # as the bench prints them: a design may print others
 PROTOCOL = "PORTMAP protocol "
 MOST_EDGES = 64  # clock edges of a latency that is looked for
 
@@ -203,14 +205,16 @@ def _note(entry: SuiteRun, found: Judgement, way: Pass, units: int) -> None:
 
 
 def _width_words(line: str) -> str:
-    parts = dict(part.split("=") for part in line.removeprefix(WIDTH).split())
-    return f"port {parts['port']} of the design has {parts['design']} bits, the port map says {parts['map']}"
+    found = WIDTH.fullmatch(line)
+    if found is None:
+        return f"the design prints a line that is kept for the wrapper: {line}"
+    return f"port {found['port']} of the design has {found['design']} bits, the port map says {found['map']}"
 
 
 def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFile, Derived], rows: bool) -> None:
     """Say what may be wrong: the latency, a reset, a missing answer; keep ROW lines where they are wanted."""
     file, derived = made
-    reason = next((line.split("reason=")[1].split()[0] for line in entry.lines if line.startswith("RESULT ")), "")
+    reason = next((found.reason for found in map(parse_result, entry.lines) if found is not None), "")
     if reason == "timeout":
         entry.hint = "the design never answers: are clock, reset (active high or low) and valid ports those of the port map?"
     elif reason == "count":
@@ -218,7 +222,7 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
     elif reason not in ("mismatch", "x"):
         return
     again = run(bench, bench.shard.mem, [*way.plusargs, "+rows", *seeding(bench, way.seeds[0])])
-    listed = [line for line in again.lines if line.startswith("ROW ")]
+    listed = [line for line in again.lines if ROW.fullmatch(line)]
     if rows:
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,7 @@ NAMES: Final = ("icarus", "verilator")
 _PROGRAMS: Final = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator", "make")}
 _DEBIAN: Final = {"icarus": "iverilog", "verilator": "verilator g++ make"}
 _MADE: Final = {"icarus": "bench.vvp", "verilator": "obj_dir/Vbench"}
+_UNKNOWN_PARAMETER: Final = re.compile(r"parameter \S+ not found in \S+")
 SEEDS: Final = tuple(range(1, 9))
 COMPILE_SECONDS: Final = 600
 RUN_SECONDS: Final = 600
@@ -183,6 +185,9 @@ def compile_sources(
     made = work / _MADE[simulator.name]
     made.unlink(missing_ok=True)
     status, text = execute([*_compiler(simulator, work), *options, *(str(Path(path).resolve()) for path in sources)], work, timeout)
+    unknown = _UNKNOWN_PARAMETER.search(text)
+    if unknown is not None:  # Icarus goes on with the value that the module has
+        raise FileError(f"{simulator.name}: the design does not compile: {unknown[0]}")
     if status == 0 and made.is_file():
         return (simulator.programs[1], "-n", str(made)) if simulator.name == "icarus" else (str(made),)
     if status is None:
