@@ -18,7 +18,7 @@ from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import Value
-from emu.spec import Block, Policy, Recipe, derive, get, names
+from emu.spec import Policy, Recipe, derive, get, names
 from emu.spec.contract import ContractName
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
@@ -78,11 +78,8 @@ def see(made: str | None, contract: str = "") -> list[str]:
 
 def elsewhere(recipe: Recipe) -> str | None:
     """Return why the page does not have a recipe, in words that follow `it has`; None: the page has it."""
-    block: Block = get("block", recipe.facts.block)
-    if block.is_alone:
-        return None
-    height, width = block.facts.shape
-    return f"one scale for a tile of {height} x {width}" if height * width > 1 else f"one scale for a whole {block.scale_level.granularity}"
+    height, width = get("block", recipe.facts.block).facts.shape
+    return f"one scale for a tile of {height} x {width}" if height * width > MOST else None
 
 
 def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan) -> str | None:
@@ -296,7 +293,7 @@ def _hex(fmt: Format, codes: Sequence[int]) -> str:
 def _takes_group(recipe: Recipe, size: int) -> bool:
     program = quantize_program(recipe)
     height, width = program.block.facts.shape
-    return height == 1 and size % width == 0 and not (recipe.transforms or program.reads("random") or program.reads("tensor_amax"))
+    return height == 1 < width and size % width == 0 and not (recipe.transforms or program.reads("random") or program.reads("tensor_amax"))
 
 
 def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str, Sequence[Sequence[int]]], element: int) -> str | None:

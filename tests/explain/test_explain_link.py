@@ -17,7 +17,7 @@ from emu.engines.exact.block import quantize
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.transform import transform_codes
-from emu.explain.link import NO_ROOM, OBJECTS, lines_of_values, link, of_dot, of_lane, of_operands, of_values, see
+from emu.explain.link import NO_ROOM, OBJECTS, elsewhere, lines_of_values, link, of_dot, of_lane, of_operands, of_values, see
 from emu.rtl.mismatch.lines import parse_log
 from emu.spec import derive, get
 from emu.spec.datapath import resolve
@@ -206,22 +206,41 @@ def test_every_form_of_an_instruction_has_links_that_give_its_answers():
             opened(operation, case.values, 0 if operation.facts.performs == "quantize" else number % operation.lanes)
 
 
-LARGE = {"row": "a whole row", "tensor": "a whole tensor", "tile128": "a tile of 128 x 128"}
-
-
-def test_recipes_that_the_page_has_not_have_no_link_and_say_why():
-    found = [name for name in names("recipe") if not get("block", get("recipe", name).facts.block).is_alone]
-    assert {name.split("_")[1] for name in found} == set(LARGE) and len(found) > 10
+def test_recipes_of_large_tiles_have_no_link_and_say_why():
+    found = [name for name in names("recipe") if elsewhere(get("recipe", name)) is not None]
+    assert found and all("_tile128_" in name for name in found)
     for name in found:
-        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((2, 128), np.uint32)}, (1, 2)) is None
+        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((128, 128), np.uint32)}, (1, 2)) is None
         profile = next(iter(get("recipe", name).facts.dequantize))
         contract = parse(f"dequantize/{name}/{profile}")
         levels = {level.name: np.zeros((1, 1), np.uint32) for level in contract.block.facts.levels}
         assert of_operands(contract, {"codes": np.zeros((128, 128), np.uint8), **levels}, (1, 2)) is None
         (line,) = see(None, str(contract.name))
-        said = LARGE[name.split("_")[1]]
-        assert line == f"no link: emu explore shows blocks of at most 512 elements, and {name} has one scale for {said}"
+        assert line == f"no link: emu explore shows blocks of at most 512 elements, and {name} has one scale for a tile of 128 x 128"
     assert see(None, "quantize/mxfp4_torchao_floor") == see(None, "insn/x") == [NO_ROOM]
+
+
+WHOLE = [name for name in names("recipe") if get("block", get("recipe", name).facts.block).facts.shape == (1, 1)]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_scale_of_a_whole_row_or_tensor_opens_the_row(name):
+    quantized, profile = parse(f"quantize/{name}"), next(iter(get("recipe", name).facts.dequantize))
+    x, amax = np.arange(0x3F800000, 0x3F800000 + 40, dtype=np.uint32).reshape(2, 20), 0x41000000
+    x[1] += 0x01000001
+    made = fields(of_operands(quantized, {"x": x, **({"tensor_amax": np.uint32([amax])} if quantized.reads_amax else {})}, (1, 3)))
+    wanted = quantize(get("recipe", name), x.tolist(), get("format", "fp32"), tensor_amax=amax if quantized.reads_amax else None)
+    opened = quantize(
+        get("recipe", name), [[int(code, 16) for code in made["x"].split()]], get("format", "fp32"),
+        tensor_amax=int(made["amax"], 16) if made["amax"] else None,
+    )  # fmt: skip
+    assert (opened.codes[0], opened.levels["scale"][-1]) == (wanted.codes[1], wanted.levels["scale"][-1])
+    assert of_operands(quantized, {"x": np.ones((2, 513), np.uint32)}, (1, 3)) is None  # a longer row
+    contract = parse(f"dequantize/{name}/{profile}")
+    rows, shift = ([[0x3F80], [0x4000]] if "_row" in name else [[0x4000]]), 16 if contract.levels[0].format == "fp32" else 0
+    scales = np.array(rows, np.uint32) << shift
+    back = fields(of_operands(contract, {"codes": np.arange(40, dtype=np.uint8).reshape(2, 20), "scale": scales}, (1, 3)))
+    assert (back["codes"], int(back["level0"], 16)) == ("17", int(scales[-1, 0]))
 
 
 def test_machines_stand_side_by_side_where_they_take_the_same():

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from support.explorer import answers, compiled_and_run, planted, ran, texts
+from support.explorer import answers, compiled_and_run, planted, ran, recipes_here, texts
 
 from emu.contracts import parse
 from emu.contracts.contract import stored_bits
@@ -16,10 +16,9 @@ from emu.contracts.dequantize.contract import DequantizeContract
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import MOST, of_operands, of_values
 from emu.spec import get
-from emu.spec.contract import recipes_of_blocks
 from emu.spec.derive import OPEN, unused_high_bits
 
-RECIPES = [(name, profile) for name in recipes_of_blocks() for profile in get("recipe", name).facts.dequantize]
+RECIPES = [(name, profile) for name in recipes_here() for profile in get("recipe", name).facts.dequantize]
 
 
 def asked(most: int) -> list[tuple]:

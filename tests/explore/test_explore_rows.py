@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, link, planted, ran, texts
+from support.explorer import answers, link, planted, ran, recipes_here, texts
 
 from emu.base import philox
 from emu.contracts import parse
@@ -20,6 +20,7 @@ from emu.spec.programs.program import quantize_program
 
 TILED = [name for name in recipes_of_blocks() if get("block", get("recipe", name).facts.block).facts.shape[0] > 1]
 DRAWING = [name for name in recipes_of_blocks() if quantize_program(get("recipe", name)).drawing]
+WHOLE = [name for name in recipes_here() if get("block", get("recipe", name).facts.block).facts.shape == (1, 1)]  # a scale a row, or one
 SHAPES = ((1, 16), (3, 40), (16, 16), (17, 30), (32, 16), (2, 7))  # less than a tile, one, a row and columns more, two below one another
 SAYS = r"random words of 8 bits, one for each value(?:, of key (\d+) of Philox4x32-10)?: ([0-9A-Fx ]*)"
 RANDOM = ("key 1", "key 0xFFFFFFFFFFFFFFFF", "5a 0xFF 0 80", "")
@@ -28,7 +29,7 @@ RANDOM = ("key 1", "key 0xFFFFFFFFFFFFFFFF", "5a 0xFF 0 80", "")
 def asked() -> list[dict]:
     """Recipes of rows and of random words over shapes, sources and ways to say the words; one in three with NaN or infinity in it."""
     draw, out = np.random.Generator(np.random.Philox(61)), []
-    for recipe in (*TILED, *DRAWING):
+    for recipe in (*TILED, *DRAWING, *WHOLE):
         for i, (rows, columns) in enumerate(SHAPES):
             source = ("fp32", "bf16")[i % 2]
             x = (draw.standard_normal(rows * columns) * np.exp2(draw.integers(-4, 5, rows * columns))).astype(np.float32).view(np.uint32)
@@ -97,7 +98,7 @@ def wrong(page: str, folder: Path) -> list[tuple]:
 
 
 def test_rows_and_random_words_are_those_of_the_reference_model(page, tmp_path):
-    assert wrong(page, tmp_path) == [] and TILED == ["nvfp4_te_2d_ref"] and DRAWING == ["ufp4_sr"]
+    assert wrong(page, tmp_path) == [] and TILED == ["nvfp4_te_2d_ref"] and DRAWING == ["ufp4_sr"] and len(WHOLE) > 8
 
 
 def test_links_of_commands_open_rows_and_random_words(page, tmp_path):

@@ -142,11 +142,12 @@ def shown(tab, page: str, folder: Path, file: Path, **state: str) -> dict:
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_are_those_of_the_reference_model(page, tab, tmp_path, kind):
     name, file = "array" if kind == "npy" else "w", written(kind, tmp_path)
-    for recipe in ("nvfp4_modelopt", "mxfp4_torchao_floor"):  # with the maximum of the tensor, and without
+    for recipe in ("nvfp4_modelopt", "mxfp4_torchao_floor", "e4m3_tensor_torchao"):  # with the maximum of the tensor, and without
         found, wanted = shown(tab, page, tmp_path, file, recipe=recipe, tensor=name), expected(kind, recipe)
         assert found["fault"] == "" and not wrong(found["said"], wanted), (recipe, found)
         assert sorted(found["names"]) == {"npy": ["", "array"], "safetensors": ["", "w", "z"], "gguf": ["", "w"]}[kind]
-        assert f"the SQNR is {wanted['sqnr']}, <y,x>/<x,x> - 1 is {wanted['shrunk']}," in found["sentence"] and found["bars"] == 16
+        assert f"the SQNR is {wanted['sqnr']}, <y,x>/<x,x> - 1 is {wanted['shrunk']}," in found["sentence"]
+        assert found["bars"] == (256 if recipe.startswith("e4m3") else 16)
         assert len(found["links"]) == 8
         (row, column), lost = wanted["worst"][0]
         told = tab.ask(f"const said = explorer.text({json.dumps(found['links'][0])}); return said.codes.map(String);")

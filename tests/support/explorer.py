@@ -11,12 +11,19 @@ from urllib.parse import unquote, urlencode
 from support.devtools import chromium
 
 from emu.engines.c_ref import c_reference
+from emu.explain.link import elsewhere
+from emu.spec import get, names
 from tools.processes import end_session
 
 
 def browser() -> str:
     """Return Chromium's path; raises as devtools.chromium does where it, or what makes the page, is missing."""
     return chromium(tools=("clang", "wasm-ld"))
+
+
+def recipes_here() -> list[str]:
+    """The recipes that the page has."""
+    return [name for name in names("recipe") if elsewhere(get("recipe", name)) is None]
 
 
 def answers(page: str, script: str, folder: Path, start: str = "", flags: tuple[str, ...] = ()) -> object:
