@@ -361,15 +361,16 @@ def _of_block(
     first = at - at % height
     tile = rows[first : first + height]
     columns = len(tile[0])
-    whole = len(tile) == height and columns > 0 and columns % width == 0 and height * columns <= MOST
-    known = not program.reads("tensor_amax") or amax is not None or len(rows) == height
-    if binary_format(source) not in SOURCES or not whole or not known or program.reads("random") != (drawn is not None):
+    whole = recipe.facts.tail != "error" or (len(tile) == height and columns % width == 0)
+    fits = binary_format(source) in SOURCES and 0 < len(tile) * columns <= MOST
+    known = not program.reads("tensor_amax") or amax is not None or len(rows) == len(tile)
+    if not whole or not fits or not known or program.reads("random") != (drawn is not None):
         return None
     fields = more if binary_format(source) == "binary32" else {"from": source.id, **more}
     fields["x"] = _hex(source, [code for row in tile for code in row])
     fields["amax"] = "" if amax is None else f"0x{amax:08X}"
     if height > 1:
-        fields["rows"] = str(height)
+        fields["rows"] = str(len(tile))
     if drawn is not None and program.drawing is not None:
         lanes, bits = program.drawing.random_operand
         if columns % lanes and height > 1:

@@ -133,7 +133,9 @@ def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
     assert made["rows"] == "16" and [int(code, 16) for code in made["x"].split()] == [*range(32 * 32, 48 * 32)]
     assert of_operands(tiles, {"x": x}, (33, 5)) is None  # the maximum of all the tiles is not told
     assert fields(of_operands(tiles, {"x": x[:16]}, (3, 5)))["amax"] == ""
-    assert of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)) is None  # half a tile
+    half = fields(of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)))  # filled up with zeros
+    assert half["rows"] == "8" and [int(code, 16) for code in half["x"].split()] == [*range(32 * 32, 40 * 32)]
+    assert fields(of_operands(tiles, {"x": x[:7, :20]}, (3, 5)))["rows"] == "7"
     assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)) is None  # more values than the page takes
     words = np.arange(96, dtype=np.uint64).reshape(3, 32)
     made = fields(of_operands(drawn, {"x": x[:3], "random": words}, (2, 1)))

@@ -114,6 +114,34 @@ def test_links_of_commands_open_rows_and_random_words(page, tmp_path):
         assert told(said["a"]["codes"]) == [code for line in made.codes for code in line]
 
 
+def short(page: str, folder: Path) -> list[tuple]:
+    """Rows of suites that are no whole blocks of which the page says other codes or levels than the reference model."""
+    out, rows = [], []
+    for name in [name for name in recipes_here() if get("recipe", name).facts.tail != "error"]:
+        contract = parse(f"quantize/{name}", ("fp32", "bf16", "fp16")[len(rows) % 3])
+        columns = [column.name for column in contract.layout.inputs]
+        for number, case in enumerate(contract.draw(0, 2) if "n_valid" in columns else ()):
+            values = list(case.values)
+            values[columns.index("n_valid")] = (contract.n - 1, 5)[number]
+            rows.append((contract, tuple(values)))
+    for (contract, values), said in zip(rows, texts(page, [str(of_values(*row)) for row in rows], folder), strict=True):
+        x, amax, random = contract.taken(values)
+        made = block.quantize(contract.recipe, x, contract.source, tensor_amax=amax, random=random, masked=True)
+        levels = [[code for row in level for code in row] for level in made.levels.values()]
+        if "a" not in said or told(said["a"]["codes"]) != list(made.codes[0])[: len(x[0])] or [*map(told, said["a"]["levels"])] != levels:
+            out.append((str(contract.name), said.get("refused"), made))
+    return out if len(rows) > 30 else [("few rows", len(rows))]
+
+
+def test_a_row_that_is_no_whole_block_opens(page, tmp_path):
+    assert short(page, tmp_path) == []
+
+
+def test_zeros_that_are_no_zeros_are_noticed(page, tmp_path):
+    found = short(planted(page, "items: codes.map((_, i) => cellOf(filled, i))", "items: codes.map((_, i) => cellOf(filled, 0))"), tmp_path)
+    assert found and found[0][0] != "few rows"
+
+
 FAULTS = {
     "padding shown": ("codes.map((_, i) => cellOf(filled, i))", "filled.items.slice(0, codes.length)"),
     "the words of another key": ("C.ex_words(key, wordBits,", "C.ex_words(key + 1n, wordBits,"),
