@@ -191,6 +191,23 @@ def test_a_seeded_fault_comes_back_as_a_golden_row(name: str, file: str, old: st
 
 
 @needs_yosys
+@needs_icarus
+@pytest.mark.parametrize("given", ["4'bx", "{code[3:1], 1'bx}", "4'bz"])
+def test_an_unknown_answer_to_one_input_is_no_proof(given: str, tmp_path: Path) -> None:
+    """A mux with an unknown side is not the other side: what the design leaves open is free, and shown in simulation."""
+    design = tmp_path / "dut.sv"
+    design.write_text(f"""module dut (input [15:0] x, output [3:0] y);
+    wire [3:0] code;
+    e2m1_nearest nearest (.bf16(x), .e2m1(code));
+    assign y = x == 16'h3e80 ? {given} : code;
+endmodule
+""")
+    found = prove(golden("convert/e2m1/rne/nvidia", "bf16"), [simulator.path() / "examples/e2m1_nearest.sv", design])
+    assert found.kind == "counterexample" and found.row is not None and found.row.values[0] == 0x3E80
+    assert found.got is not None and found.got["y"] in ("x", "X", "z")
+
+
+@needs_yosys
 def test_a_plain_function_needs_no_handshake(tmp_path: Path) -> None:
     item = golden("product/int4xint4")
     assert prove(item, written(tmp_path)).kind == "proven"

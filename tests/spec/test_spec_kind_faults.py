@@ -25,6 +25,8 @@ ROTATION += 'sum: "exact", sum_format: "fp32", scale: "1/4", result: "bf16"}'
 
 GOOD = [("format", FLOAT), ("format", BOOK), ("format", BITS), ("rounding", ROUNDING), ("rounding", SHARED), ("policy", POLICY)]
 ORDER = '{holds: "scales", code_bits: 8, digits: [{axis: "idx", count: 4}, {axis: "row"}, {axis: "idx", step: 4}]}'
+INSTRUCTION = '{isa: "riscv", mnemonic: "own.vf2", performs: "widen", source: "e2m1", to: "e4m3", operands: [{name: "vs2"}], '
+INSTRUCTION += 'result: {name: "vd"}, rounding: "rne", policy: "riscv_zvfofp8min", flags: "none", targets: ["own"], since: "0.1"}'
 GOOD += [("block", BLOCK), ("transform", ROTATION), ("layout", ORDER)]
 
 CASES = [
@@ -37,6 +39,7 @@ CASES = [
         'inf: "ieee"',
         "facts: inf: ieee leaves the other codes of the top exponent without meaning: say nan: ieee",
     ),
+    ("instruction", INSTRUCTION, '[{name: "vs2"}]', "[]", "facts.operands: needs at least 1 entries, has 0"),
     ("format", FLOAT, "exp_bits: 2", "exp_bits: 1, unused_high_bits: 8", "facts.unused_high_bits: 8 must be less than or equal to 7"),
     (
         "format",

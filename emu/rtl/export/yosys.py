@@ -14,6 +14,13 @@ from emu.base.errors import EngineError, ToolError
 
 YOSYS: Final = "yosys"
 ABC: Final = "yosys-abc"
+# Commands, and the file released.v that they read, by which z in a flat design becomes x, and each x a value that is free.
+FREE: Final = ("tribuf", "techmap -map released.v t:$tribuf", "setundef -anyseq")
+RELEASED: Final = """(* techmap_celltype = "$tribuf" *)
+module emu_released #(parameter WIDTH = 1) (input [WIDTH-1:0] A, input EN, output [WIDTH-1:0] Y);
+    assign Y = EN ? A : {WIDTH{1'bx}};
+endmodule
+"""
 PATIENCE: Final = 20  # times the allowed processor time
 
 

@@ -99,7 +99,7 @@ class FormFacts(Part):
 
     source: FormatId | None = Field(default=None, description="format of the operands' lanes")
     to: FormatId | None = Field(default=None, description="format of the result's lanes")
-    operands: tuple[Register, ...] | None = Field(default=None, description="value operands, in the order of the assembly")
+    operands: tuple[Register, ...] | None = Field(default=None, min_length=1, description="value operands, in the order of the assembly")
     result: Register | None = Field(default=None, description="the destination; its lanes are the operands' lanes in order")
     interleaved: Literal["yes"] | None = Field(
         default=None, description="yes: the operands take turns lane by lane; absent: one after the other"
