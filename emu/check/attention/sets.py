@@ -327,15 +327,17 @@ def prove(question: Question) -> None:
 
 
 def default_shapes(contract: Attention) -> list[Shape]:
-    """Return the shapes that are asked without others: several batches, heads that share keys, keys off and on tiles of 16 to 128."""
+    """Return the shapes that are asked without others: several batches, heads that share keys, keys off and on tiles of 16 to 128, and more
+    than 1,024 of them."""
     dim = max(64, contract.q.size or 1, contract.k.size or 1)
     block = contract.v.size if contract.v_axis == "keys" else 1
     if contract.p is not None:
         block = int(np.lcm(block, contract.p.size))
-    keys = [-(-length // block) * block for length in (37, 64, 130, 160)]
+    keys = [-(-length // block) * block for length in (37, 64, 130, 160, 1030)]
     return [
         Shape(2, 2, 2, 9, keys[0], dim), Shape(1, 4, 2, 16, keys[1], 2 * dim), Shape(2, 4, 1, 5, keys[2], dim),
         Shape(2, 2, 2, 1, keys[3], dim), Shape(1, 2, 1, keys[0], keys[0], dim),
+        Shape(1, 1, 1, 2, keys[4], dim),
     ]  # fmt: skip
 
 

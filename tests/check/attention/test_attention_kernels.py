@@ -41,6 +41,18 @@ def test_right_kernels_pass(name):
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
 
 
+@pytest.mark.exhaustive
+def test_a_kernel_that_is_wrong_for_many_keys_alone_fails():
+    """More than a tile, more than a block of threads: among the shapes that are asked without others."""
+    right = RIGHT[next(iter(RIGHT))]
+
+    def late(q, k, v, scale, causal):
+        return right(q, k, v, scale, causal) * (1.5 if k.shape[2] > 1024 else 1)
+
+    report = check_attention(late, *THREE, mask="bottom-right", raises=False)
+    assert report.verdict == "differs"
+
+
 @pytest.mark.cases(3, 16)
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("key", [1, 11, 12])
