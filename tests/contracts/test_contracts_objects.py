@@ -16,6 +16,7 @@ from emu.contracts import OPERATIONS, parse
 from emu.contracts.rows import make_row, mismatches
 from emu.spec import get, names
 from emu.spec.contract import GRAMMARS
+from emu.spec.instruction import all_forms
 
 TEXTS = {
     "decode": ["decode/e2m1", "decode/ue4m3", "decode/nf4"],
@@ -165,3 +166,19 @@ def test_kernels_of_chains_and_instructions_are_judged(text):
     assert check(kernel(0), text, suites=["directed"]).verdict == "pass"
     report = check(kernel(1), text, suites=["directed"])
     assert report.verdict == "differs" and report.failures[0].example.steps
+
+
+FUSED = [f"insn/{form.id}" for family, form in all_forms() if family.facts.performs == "quantize"]
+
+
+@pytest.mark.parametrize("text", FUSED)
+def test_a_trace_of_a_fused_quantizer_rotates_first_and_ends_in_the_code(text):
+    """With the signs of the instruction: the step `codes` of each lane is what the instruction gives."""
+    op, compared = parse(text), 0
+    for case in cases(op, 40)[::7]:
+        answer = op.exact(case.values)[0]
+        for lane in range(0, op.lanes, 5):
+            told = next(entry["value"] for entry in op.trace(case.values, lane) if entry["out"] == "codes")
+            assert told.startswith("open" if answer[lane] < 0 else f"0x{answer[lane]:x}"), (case, lane)
+            compared += answer[lane] >= 0
+    assert compared > 10

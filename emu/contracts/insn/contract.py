@@ -20,11 +20,13 @@ from emu.contracts.examples import split
 from emu.contracts.insn import cases, registers
 from emu.contracts.insn.registers import AMAX_BITS, SIGN_BITS
 from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.quantize.trace import trace_quantize
 from emu.contracts.rows import Answer, pack
 from emu.contracts.text import code_text, value_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import convert_flags
+from emu.engines.exact.transform import transform_codes
 from emu.ops.instruction import Executable, instruction, register_of, register_text
 from emu.ops.instruction.bits import WIDEST, WORD
 from emu.ops.instruction.mma import plan_of
@@ -32,7 +34,7 @@ from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.derive import OPEN
 from emu.spec.instruction import find_form, questions
-from emu.spec.models import Block, Format, Instruction, Policy, Recipe, Rounding, SpecObject
+from emu.spec.models import Block, Format, Instruction, Policy, Recipe, Rounding, SpecObject, Transform
 from emu.spec.models.instruction import IeeeFlags, InstructionFacts
 from emu.spec.registry import get, names
 
@@ -206,12 +208,17 @@ class InstructionContract(Contract):
 
     def _tile(self, named: Mapping[str, int], lane: int) -> list[dict[str, Any]]:
         """Return the steps of the recipe for one lane of the result."""
-        op = QuantizeContract.of(ContractName("quantize", (str(self.facts.recipe),)), self.source.id)
-        codes = registers.sources(self.facts, named)
-        x = pack(codes, op.layout.inputs[0].lane_bits)
-        amax = [] if self.facts.amax_operand is None else [named[self.facts.amax_operand]]
+        facts, source = self.facts, self.source
+        codes, signs = registers.sources(facts, named), None if facts.signs_operand is None else named[facts.signs_operand]
+        if facts.transform is not None:  # before the recipe, with the signs of the instruction
+            transform: Transform = get("transform", facts.transform)
+            starts = range(0, len(codes), transform.facts.size)
+            codes = [code for at in starts for code in transform_codes(codes[at : at + transform.facts.size], source, transform, signs)]
+            source, signs = get("format", transform.facts.result), None
+        op = QuantizeContract.of(ContractName("quantize", (str(facts.recipe),)), source.id)
+        amax = [] if facts.amax_operand is None else [named[facts.amax_operand]]
         tail = [op.n] if op.ragged else []
-        return list(op.trace((x, *amax, *tail), lane))
+        return trace_quantize(op, (pack(codes, op.layout.inputs[0].lane_bits), *amax, *tail), lane, signs)
 
     @classmethod
     def replay(cls, thing: SpecObject, example: Any) -> str | None:

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 
-def trace_quantize(op: QuantizeContract, values: tuple[int, ...], lane: int) -> list[Data]:
-    """Return one entry per step: name, operation, and its value in the block (of elements: of one lane)."""
+def trace_quantize(op: QuantizeContract, values: tuple[int, ...], lane: int, signs: int | None = None) -> list[Data]:
+    """Return one entry per step: name, operation, and its value in the block (of elements: of one lane).
+
+    signs: of a rotation that takes them.
+    """
     matrix, amax, drawn = op.taken(values)
     operands = {"x": np.array(matrix, object)} | ({} if amax is None else {"tensor_amax": np.array(amax)})
     operands |= {} if drawn is None else {"random": np.array(drawn, object)}
+    operands |= {} if signs is None else {"signs": np.array(signs)}
     return program_steps(*steps.trace_quantize(op.form(op.source), operands), (op.rows, op.columns), lane)
 
 
