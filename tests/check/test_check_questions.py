@@ -45,6 +45,7 @@ def test_operands_of_attention():
     shapes = default_shapes(contract)
     assert [tuple(shape) for shape in shapes] == [
         (2, 2, 2, 9, 37, 64), (1, 4, 2, 16, 64, 128), (2, 4, 1, 5, 130, 64), (2, 2, 2, 1, 160, 64), (1, 2, 1, 37, 37, 64),
+        (1, 1, 1, 2, 1030, 64),
     ]  # fmt: skip
     draws = Draws(5, "kept")
     asked = [
