@@ -24,6 +24,7 @@ def test_of_several_rows_the_one_of_the_place_is_read() -> None:
     assert found is not None and (found.answer, found.where) == ("codes", (0, 31))
     assert found.operands["x"].dtype == np.uint32 and found.operands["x"].tolist() == [[0x3F800000] * 31 + [0x40000000]]
     assert row_of(BLOCK, "fp32", text, "codes[2, 0]") is None  # the record has it in part
+    assert row_of(BLOCK, "fp32", text, "codes[23, 22]") is None  # nor is this one of the rows that it has
     cut = row_of(BLOCK, "fp32", {"x": "3F800000 x32"}, "codes[55, 8]")  # the row was cut out of a larger question
     assert cut is not None and cut.where == (0, 8)
 

@@ -40,7 +40,8 @@ def row_of(contract: ContractName, source: str, operands: dict[str, str], place:
     out = {}
     for name, text in operands.items():
         rows = text.split(" / ")
-        codes = unrolled(rows[index[0] if len(rows) > 1 and index[0] < len(rows) else 0])
+        row = index[0] if len(rows) > 1 else 0  # one row: it was cut out of a larger question
+        codes = unrolled(rows[row]) if row < len(rows) else [CUT]
         if CUT in codes:
             return None
         flat = np.array([int(code, 16) for code in codes], integer_dtype(form.operands[name]))
