@@ -85,6 +85,7 @@ def test_tensor_rows_are_the_librarys(capsys):
     assert found["tensors"][0]["shape"] == [16, 64]
 
 
+@pytest.mark.exhaustive
 def test_tensors_of_a_file(capsys):
     save_file({"w": data.gaussian((8, 64)), "v": np.ones(64, np.float32), "ids": np.arange(4)}, "m.safetensors")
     assert run(["study", "tensor", "-r", "nvufp4", "--data", "m.safetensors"]) == 0

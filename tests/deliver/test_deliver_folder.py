@@ -98,6 +98,7 @@ def test_it_holds_everything_and_passes_where_emu_is_not(whole: Path) -> None:
     assert all(f"`{name}`" in readme for name in CONTRACTS) and "the C reference derives 2" in readme
 
 
+@pytest.mark.exhaustive
 def test_the_page_of_semantics_needs_nothing_else(whole: Path) -> None:
     page = (whole / "semantics.html").read_text(encoding="utf-8")
     assert not re.search(r'(src|href)="(?!#)', page) and "http" not in page

@@ -116,6 +116,7 @@ def test_two_changes_are_found_by_combining():
     assert found.combined and "k.hold.keep 6, k.hold.rounding sr_add8, out.subnormals flush" in found.fits[0].text
 
 
+@pytest.mark.exhaustive
 def test_an_answer_that_no_hypothesis_expects_is_named():
     probe = probe_of("systolic_4way")
     given = list(probe.answers[0])

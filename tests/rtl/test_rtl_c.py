@@ -168,6 +168,7 @@ def test_misuse_ends_with_two_and_one_line(copy: Path, checker: Path) -> None:
         assert (code, lines, errors.count("\n")) == (2, [], 1), old
 
 
+@pytest.mark.exhaustive
 def test_own_stimuli_go_through_the_reference(kit: Path, copy: Path, checker: Path, c_reference: Path, tmp_path: Path) -> None:
     stimuli = compiled(kit, tmp_path / "stimuli", kit / "c/stimuli.c")
     own = subprocess.run([str(stimuli), "3000", "1"], capture_output=True, text=True).stdout

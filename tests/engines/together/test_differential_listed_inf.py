@@ -60,7 +60,6 @@ def test_every_code_goes_round(judge: Any, name: str) -> None:
 
 
 @pytest.mark.cases(12, 60)
-@pytest.mark.cases(30, 120)
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_conversions_at_every_decision_point(judge: Any, name: str, word: str) -> None:
