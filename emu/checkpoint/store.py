@@ -38,17 +38,16 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     """
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     stores = [store for store in stores if store.facts.container == container.kind]
-    stores = [
-        store for store in stores if store.facts.told_by == "names" or any(declaration(store, container, whose) for whose in ("", "*"))
-    ]
+    of_file = {store.id: declaration(store, container) for store in stores}
+    stores = [store for store in stores if store.facts.told_by == "names" or of_file[store.id] or declaration(store, container, "*")]
     found: dict[str, list[Match]] = {}
     lacking: dict[str, list[tuple[int, bool, str]]] = {}
     for entry in container.entries.values():
         for store in stores:
             for module, needed in _places(store, entry):
-                if _of_another(container, store, module):
+                said = declaration(store, container, module) if store.facts.by_module == "yes" else of_file[store.id]
+                if _of_another(container, store, module, said):
                     continue
-                said = declaration(store, container, module)
                 lacks = [_lack(container, name, dtypes) for name, dtypes in needed.values()]
                 missing = [lack for lack in lacks if lack is not None]
                 if not missing:
@@ -83,7 +82,9 @@ def _check_scales(container: Container, found: list[Match]) -> None:
                 if entry.name in belonging or not entry.name.endswith(suffix) or entry.dtype not in scale.dtypes:
                     continue
                 module = entry.name.removesuffix(suffix)
-                lack = None if _of_another(container, store, module) else _lack(container, module + beside, codes.dtypes)
+                if _of_another(container, store, module, declaration(store, container, module)):
+                    continue
+                lack = _lack(container, module + beside, codes.dtypes)
                 if lack is not None:
                     why = f"{store.id} needs {lack[1]}: fetch all files of the checkpoint"
                     raise FileError(f"{container.path}: {entry.name} is alone: {why}")
@@ -126,9 +127,12 @@ def _places(store: Checkpoint, entry: Entry) -> Iterator[tuple[str, dict[str, tu
             yield module, needed
 
 
-def _of_another(container: Container, store: Checkpoint, module: str) -> bool:
-    """Tell whether the file says, weight by weight, which blocks it holds, and that this weight's are not the store's."""
-    if store.facts.by_module == "yes" and declaration(store, container, module) is None:
+def _of_another(container: Container, store: Checkpoint, module: str, said: str | None) -> bool:
+    """Tell whether the file says, weight by weight, which blocks it holds, and that this weight's are not the store's.
+
+    said: declaration() of the module.
+    """
+    if store.facts.by_module == "yes" and said is None:
         return True
     key = store.facts.described_by
     block = None if key is None else block_said(container.metadata.get(key), module)

@@ -46,6 +46,11 @@ def unpack(value: int, column: Column) -> tuple[int, ...]:
     return tuple([value >> place & ones for place in range(0, bits * column.lanes, bits)])
 
 
+def first_lane(bits: int, column: Column) -> int:
+    """Return the first lane of a column of which a bit is set; 0 where none is."""
+    return next((lane for lane, part in enumerate(unpack(bits, column)) if part), 0)
+
+
 def is_nan(code: int, format_id: str | None) -> bool:
     """Tell whether a lane code is NaN."""
     magnitude, above, listed = _nan_codes(format_id or "")

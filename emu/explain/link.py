@@ -14,12 +14,10 @@ from urllib.parse import urlencode
 
 from emu.base.errors import EngineError, OperandError, SpecError
 from emu.contracts.insn import registers
-from emu.contracts.quantize.contract import QuantizeContract
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import Value
 from emu.spec import Policy, Recipe, derive, get, names
-from emu.spec.contract import ContractName
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
@@ -163,21 +161,28 @@ def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> str 
     return of_dot(made.taken(values), made.plan) if made.name.op in ("dot", "accumulate") else None
 
 
-def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:
-    """Return the line that a report prints of a row of a suite, as see() does. lane: of an instruction, the first that differs."""
-    if operation.name.op != "insn":
-        return see(of_values(operation, values), str(operation.name))
-    part = of_lane(operation, values, lane)
-    if part.link is None:
-        return [f"no link: {operation.name}: {part.what}"]
-    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in see(part.link)]
-
-
 class Part(NamedTuple):
-    """What the page shows of a row of an instruction. what: which part of the row it is; without a link, why there is none."""
+    """What the page shows of a row. what: of an instruction, which part of the row it is; without a link, why there is none."""
 
     link: str | None
-    what: str
+    what: str = ""
+
+
+def part_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> Part:
+    """Return what the page shows of a row of a suite. lane: of an instruction, the first that differs."""
+    return of_lane(operation, values, lane) if operation.name.op == "insn" else Part(of_values(operation, values))
+
+
+def lines_of_part(operation: Contract, part: Part) -> list[str]:
+    """Return the line that a report prints of part_of_values, as see() does."""
+    if operation.name.op == "insn" and part.link is None:
+        return [f"no link: {operation.name}: {part.what}"]
+    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in see(part.link, str(operation.name))]
+
+
+def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:
+    """Return the line that a report prints of a row of a suite. lane: of an instruction, the first that differs."""
+    return lines_of_part(operation, part_of_values(operation, values, lane))
 
 
 def of_lane(operation: Any, values: Sequence[int], lane: int) -> Part:
@@ -221,13 +226,12 @@ def _of_fused(operation: Any, codes: Sequence[int], named: Mapping[str, int]) ->
     facts = operation.facts
     if facts.signs_operand is not None and facts.transform is None:
         return Part(None, f"emu explore takes no signs for the rotation that {facts.recipe} has of its own")
-    block = QuantizeContract.of(ContractName("quantize", (facts.recipe,)), operation.source.id)
     row = codes[::-1] if facts.result.first == "high" else codes  # the first element of the block is the first lane of the manual
     more = {} if facts.transform is None else {"rotate": facts.transform}
     if facts.signs_operand is not None:
         more["signs"] = f"0x{named[facts.signs_operand]:X}"
     amax = None if facts.amax_operand is None else named[facts.amax_operand]
-    return Part(_of_block(block, [row], amax, None, (), **more), "")
+    return Part(_of_block(operation.quantizer, [row], amax, None, (), **more), "")
 
 
 def _of_number(operation: Any, code: int, random: int) -> str | None:

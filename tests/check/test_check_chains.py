@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
-
 import numpy as np
 import pytest
+from support.spoiled import spoiled
 
 from emu.check.inputs.suites import questions
 from emu.check.run import check
-from emu.check.targets.python import python_target
 from emu.contracts import accumulate, form_of
-from emu.contracts.form import expect
 
 STATE, REGISTER = "accumulate/blackwell_mxf4nvf4_b16_ue4m3", "accumulate/int64/e1m2xe1m2/16"
 
 
 def kernel(contract: str, wrong: int = 0):
     """What the contract says; bit 0 of d turned where the bits `wrong` of C are all set."""
-    form = form_of(contract, None, None)
+    place = list(form_of(contract).operands).index("c")
 
-    def fn(*given: np.ndarray) -> np.ndarray:
-        operands = dict(zip(form.operands, given, strict=True))
-        d = expect(form, operands, "auto").arrays["d"].copy()
-        d[operands["c"] & wrong == wrong] ^= bool(wrong)
+    def turned(d: np.ndarray, given: tuple[np.ndarray, ...]) -> np.ndarray:
+        d[given[place] & wrong == wrong] ^= bool(wrong)
         return d
 
-    fn.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in form.operands])
-    return python_target(fn, contract, takes="numpy.bits")
+    return spoiled(contract, turned)
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +41,11 @@ def test_chains_are_drawn_as_many_as_are_asked(contract: str, told: int) -> None
 def test_another_key_draws_other_chains() -> None:
     seen: set[bytes] = set()
 
-    def spy(*given: np.ndarray) -> np.ndarray:
+    def spy(d: np.ndarray, given: tuple[np.ndarray, ...]) -> np.ndarray:
         seen.add(b"".join(array.tobytes() for array in given))
-        return expect(form, dict(zip(form.operands, given, strict=True)), "auto").arrays["d"]
+        return d
 
-    form = form_of(STATE, None, None)
-    spy.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in form.operands])
-    target = python_target(spy, STATE, takes="numpy.bits")
+    target = spoiled(STATE, spy)
     for key in (1, 2):
         assert check(target, STATE, suites=("stratified",), key=key).verdict == "pass"
         assert len(seen) == 2 * key  # two parts, each asked again
@@ -61,7 +53,7 @@ def test_another_key_draws_other_chains() -> None:
 
 def test_a_kernel_that_is_wrong_outside_of_the_golden_chains_fails() -> None:
     """The bits of C are those of no directed row; drawn chains have them."""
-    form = form_of(STATE, None, None)
+    form = form_of(STATE)
     golden = {row.values[6] for row in form.operation.directed()}
     wrong = next(value for value in drawn(form) if not any(c & value == value for c in golden))
     bad = kernel(STATE, wrong)

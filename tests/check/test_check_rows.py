@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
-
 import numpy as np
 import pytest
+from support.spoiled import spoiled
 
 from emu.check.inputs.suites import questions
 from emu.check.run import check
 from emu.check.targets.python import python_target
 from emu.contracts import form_of
-from emu.contracts.form import MOST_ROWS, expect
+from emu.contracts.form import MOST_ROWS
 from emu.engines.run import run_operate
 from emu.spec import get
 
@@ -70,18 +69,6 @@ def test_as_many_rows_are_drawn_as_are_asked_for(count):
 
 
 FUSED, DOT, CONVERSION = "operate/fma/e4m3xe4m3xfp32/fp32/rne/ieee", "dot/bf16_register", "insn/cvt_rn_satfinite_e2m1x2_f32"
-
-
-def spoiled(contract, spoil):
-    """A target that gives what the contract says, turned by spoil(answer, operands)."""
-    form = form_of(contract)
-
-    def fn(*given):
-        answer = expect(form, dict(zip(form.operands, given, strict=True)), "auto").arrays[next(iter(form.answers))].copy()
-        return spoil(answer, given)
-
-    fn.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in form.operands])
-    return python_target(fn, contract, takes="numpy.bits")
 
 
 LATER = [pytest.param(contract, marks=pytest.mark.exhaustive) for contract in (DOT, CONVERSION)]

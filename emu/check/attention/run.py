@@ -190,8 +190,8 @@ def _exact(question: Question, answer: dict[str, Bits], report: AttentionReport)
     if contract.denominator == "codes":  # a sum of codes that is no power of two may be divided or multiplied by its reciprocal
         total = _dequantized(contract, p).sum(axis=-1, keepdims=True)
         known &= np.frexp(total)[0] == 0.5
-        if not known.any():
-            report.notes += [NO_EXACT_SUM] if NO_EXACT_SUM not in report.notes else []
+        if not known.any() and NO_EXACT_SUM not in report.notes:
+            report.notes.append(NO_EXACT_SUM)
     got, mask = answer["out"], (1 << derive.codes(contract.out).magnitude_bits) - 1
     wrong = (got != want) & ~((got & mask == 0) & (want & mask == 0)) & known
     report.exact += int(known.sum())

@@ -13,7 +13,6 @@ from emu.contracts.grid import code_at, grid_values, largest
 from emu.contracts.insn import registers as insn_registers
 from emu.contracts.insn.registers import SIGN_BITS
 from emu.contracts.quantize import cases as cases_quantize
-from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.rows import Input
 from emu.contracts.suites import row_words, smoke
 from emu.engines.exact.decode import decode_code
@@ -39,7 +38,7 @@ Source = tuple[int, tuple[str, ...], int | None]  # code, flags, random integer
 def directed(op: InstructionContract, stem: str) -> list[Input]:
     """Return the directed cases of an instruction."""
     if op.facts.performs == "quantize":
-        return [_quantizer(op, case, place) for place, case in enumerate(cases_quantize.directed(_blocks(op), stem))]
+        return [_quantizer(op, case, place) for place, case in enumerate(cases_quantize.directed(op.quantizer, stem))]
     found = list(_dealt(op, _few(op, MOST_SOURCES), neutral(op), "lanes"))
     found += _single_lanes(op)
     if op.facts.scale is not None:
@@ -176,11 +175,6 @@ def scales(scale: ScaleOperand) -> list[tuple[int, tuple[str, ...]]]:
     return found
 
 
-def _blocks(op: InstructionContract) -> QuantizeContract:
-    """Return the quantizer of the block."""
-    return QuantizeContract.of(ContractName("quantize", (str(op.facts.recipe),)), op.source.id)
-
-
 def _quantizer(op: InstructionContract, block: Input, place: int) -> Input:
     """Return the case of a block; signs take turns."""
     ts = [block.values[1]] if op.facts.amax_operand is not None else []
@@ -193,7 +187,7 @@ def _quantizer(op: InstructionContract, block: Input, place: int) -> Input:
 def random(op: InstructionContract, stem: str, start: int, stop: int) -> list[Input]:
     """Return random rows: even ones any bits, odd ones with exponents near the range of the result."""
     if op.facts.performs == "quantize":
-        drawn = cases_quantize.random(_blocks(op), stem, start, stop)
+        drawn = cases_quantize.random(op.quantizer, stem, start, stop)
         return [_quantizer(op, block, start + place) for place, block in enumerate(drawn)]
     words = 2 * op.lanes + 2
     out = []

@@ -88,6 +88,11 @@ class InstructionContract(Contract):
         return isinstance(self.facts.flags, IeeeFlags)
 
     @lazy
+    def quantizer(self) -> QuantizeContract:
+        """What a fused quantizer does with a block of its source."""
+        return QuantizeContract.of(ContractName("quantize", (str(self.facts.recipe),)), self.source.id)
+
+    @lazy
     def rounding(self) -> Rounding:
         """How each lane is rounded, with a random integer of its own."""
         random = self.facts.random
@@ -208,14 +213,14 @@ class InstructionContract(Contract):
 
     def _tile(self, named: Mapping[str, int], lane: int) -> list[dict[str, Any]]:
         """Return the steps of the recipe for one lane of the result."""
-        facts, source = self.facts, self.source
+        facts, op = self.facts, self.quantizer
         codes, signs = registers.sources(facts, named), None if facts.signs_operand is None else named[facts.signs_operand]
         if facts.transform is not None:  # before the recipe, with the signs of the instruction
             transform: Transform = get("transform", facts.transform)
-            starts = range(0, len(codes), transform.facts.size)
-            codes = [code for at in starts for code in transform_codes(codes[at : at + transform.facts.size], source, transform, signs)]
-            source, signs = get("format", transform.facts.result), None
-        op = QuantizeContract.of(ContractName("quantize", (str(facts.recipe),)), source.id)
+            size = transform.facts.size
+            groups = (codes[at : at + size] for at in range(0, len(codes), size))
+            codes = [code for group in groups for code in transform_codes(group, self.source, transform, signs)]
+            op, signs = QuantizeContract.of(op.name, transform.facts.result), None
         amax = [] if facts.amax_operand is None else [named[facts.amax_operand]]
         tail = [op.n] if op.ragged else []
         return trace_quantize(op, (pack(codes, op.layout.inputs[0].lane_bits), *amax, *tail), lane, signs)

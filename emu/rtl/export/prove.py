@@ -28,7 +28,7 @@ from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
 from emu.rtl.export.replay import FalseCounterexample, differ, replay
 from emu.rtl.export.special import float_fields
-from emu.rtl.export.yosys import ABC, FREE, RELEASED, YOSYS, find, run_yosys
+from emu.rtl.export.yosys import ABC, YOSYS, find, freed, run_yosys
 from emu.rtl.mismatch.golden_rows import mismatch_lines
 from emu.vectors.files import writers
 
@@ -224,8 +224,7 @@ def _netlist(top: str, writes: Sequence[str], reading: str, work: Path, seconds:
     """Read golden.v, top.v and the design, take registers as wires, and write what a solver reads; tell whether there were registers."""
     (work / "wires.v").write_text(_WIRES, encoding="ascii")
     begin = ["read_verilog golden.v top.v", reading, f"hierarchy -check -top {top}", "proc -norom", "flatten"]
-    (work / "released.v").write_text(RELEASED, encoding="ascii")
-    flat = [*FREE, "memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
+    flat = [*freed(work), "memory -nomap", "memory_map", "async2sync", "dffunmap", "tee -q -o registers.txt select -list t:$dff t:$ff"]
     ready = ["setundef -anyseq", "opt_expr -mux_undef", "opt_clean"]  # the valid input is 1: what a register keeps without it is no loop
     wires = ["techmap -map wires.v t:$dff", "opt_clean", "scc -expect 0", "setundef -undriven -anyseq", "opt -full", "wreduce"]
     run_yosys([*begin, *flat, *ready, *wires, *writes], work, seconds)

@@ -18,7 +18,7 @@ from emu.contracts.rows import unpack
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.functions import Golden
 from emu.rtl.export.special import class_condition, float_fields
-from emu.rtl.export.yosys import FREE, RELEASED, run_yosys
+from emu.rtl.export.yosys import freed, run_yosys
 from emu.rtl.portmap.environment import Environment
 from emu.rtl.portmap.file import MapFile
 from emu.rtl.portmap.model import PortMap
@@ -66,8 +66,7 @@ def build(item: Golden, file: MapFile, env: Environment, sources: Sequence[Path]
     run_yosys([*begin, f"write_json {_CELLS}"], work, seconds)
     _check_ports(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"], file, env)
     # passes that merge or drop registers are left out: they take an unknown start as the one that suits them
-    (work / "released.v").write_text(RELEASED, encoding="ascii")
-    flat = ["flatten", *FREE, "memory_collect", "memory_map", "async2sync", "dffunmap", "opt_expr", "opt_clean"]
+    flat = ["flatten", *freed(work), "memory_collect", "memory_map", "async2sync", "dffunmap", "opt_expr", "opt_clean"]
     starts = ["setattr -unset init w:*"] if free_start else []
     run_yosys([*begin, *flat, *starts, "write_rtlil flat.il", f"write_json {_CELLS}"], work, seconds)
     why = _one_clock(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"][_TOP])

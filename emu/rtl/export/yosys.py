@@ -14,9 +14,7 @@ from emu.base.errors import EngineError, ToolError
 
 YOSYS: Final = "yosys"
 ABC: Final = "yosys-abc"
-# Commands, and the file released.v that they read, by which z in a flat design becomes x, and each x a value that is free.
-FREE: Final = ("tribuf", "techmap -map released.v t:$tribuf", "setundef -anyseq")
-RELEASED: Final = """(* techmap_celltype = "$tribuf" *)
+_RELEASED: Final = """(* techmap_celltype = "$tribuf" *)
 module emu_released #(parameter WIDTH = 1) (input [WIDTH-1:0] A, input EN, output [WIDTH-1:0] Y);
     assign Y = EN ? A : {WIDTH{1'bx}};
 endmodule
@@ -30,6 +28,12 @@ def find(program: str = YOSYS) -> str:
     if path is None:
         raise ToolError(f"{program}: not found: install yosys (Debian: apt-get install yosys), or put it on PATH")
     return path
+
+
+def freed(work: Path) -> tuple[str, ...]:
+    """Return the commands by which z in a flat design becomes x, and each x a value that is free; write what they read into the folder."""
+    (work / "released.v").write_text(_RELEASED, encoding="ascii")
+    return "tribuf", "techmap -map released.v t:$tribuf", "setundef -anyseq"
 
 
 def run_yosys(script: Sequence[str], work: Path, seconds: float = 600) -> str:

@@ -16,9 +16,9 @@ from emu.base.errors import FileError
 from emu.base.templates import filled
 from emu.contracts import parse
 from emu.contracts.columns import Column
-from emu.contracts.rows import inputs_of, unpack, value_of
+from emu.contracts.rows import first_lane, inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
-from emu.explain.link import lines_of_values, of_values
+from emu.explain.link import lines_of_part, part_of_values
 from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, neighbours, one_lane, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
@@ -47,8 +47,8 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
     together = [] if not verdicts or verdicts[0].whole else cover(verdicts, golden, bad)
     plan = golden.plan
     out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.name), "flags": list(this.row.flags)}
-    asked = (plan.operation, inputs_of(golden.layout, this.row), _lane(golden, this))
-    out |= {"link": of_values(*asked), "see": lines_of_values(*asked)}
+    part = part_of_values(plan.operation, inputs_of(golden.layout, this.row), _lane(golden, this))
+    out |= {"link": part.link, "see": lines_of_part(plan.operation, part)}
     out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
     out |= {"trace": _trace(golden, this), "columns": [_compared(golden, column, this) for column in _printed(golden, this)]}
     out |= {"differ": len(bad), "agree": len(good), "first_wrong": _first_wrong(golden, this, verdicts)}
@@ -154,7 +154,7 @@ def _lane(golden: Golden, this: Case) -> int:
     if got is None:
         return 0
     want, mask = (value_of(golden.layout, this.row, name) for name in (column.name, f"m_{column.name}"))
-    return next((lane for lane, bits in enumerate(unpack((want ^ got) & mask, column)) if bits), 0)
+    return first_lane((want ^ got) & mask, column)
 
 
 def _first_wrong(golden: Golden, this: Case, verdicts: Sequence[Verdict]) -> Data:

@@ -9,7 +9,7 @@ from typing import Final
 
 from emu.base.errors import FileError
 from emu.contracts.columns import Layout
-from emu.contracts.rows import unpack
+from emu.contracts.rows import first_lane
 from emu.rtl.simulate.outcome import Result, parse_result
 
 _HEX: Final = "[0-9a-fxzXZ]+"
@@ -45,7 +45,7 @@ class Seen:
             want, got, mask = (int(side.get(column.name, "0"), 16) for side in (self.want, self.got, self.mask))
         except ValueError:
             return 0
-        return next((lane for lane, bits in enumerate(unpack((want ^ got) & mask, column)) if bits), 0)
+        return first_lane((want ^ got) & mask, column)
 
 
 @dataclass(frozen=True)
