@@ -3,7 +3,7 @@
 # WHEELS names a folder for the wheel: it is built there once, and taken from there by who comes next (default: built anew, kept nowhere).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+unset PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 MPLBACKEND=Agg
 
 find_python() {

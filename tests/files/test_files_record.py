@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,9 @@ def test_what_changed_is_named() -> None:
 
 def test_studies_on_the_command_line_are_written_alike() -> None:
     assert studies.as_text({"a": [], "b": [1], "c": {"d": [1]}}) == '{\n "a": [],\n "b": [\n  1\n ],\n "c": {"d": [1]}\n}\n'
+
+
+def test_the_record_of_coverage_is_of_these_sources(checkout: Path) -> None:
+    """`scripts/c-coverage --check` says it too, after minutes of measuring."""
+    path = checkout / "docs" / "evidence" / "coverage_c_ref.json"
+    assert runpy.run_path(str(checkout / "scripts" / "c-coverage"))["digest"]() == COVERAGE.read(path)["sources_sha256"]

@@ -51,12 +51,13 @@ def test_get_refuses() -> None:
     assert message(names, "thing").startswith("kind 'thing' is unknown: one of ")
 
 
-@pytest.mark.parametrize(("kind", "name"), ALL)
-def test_every_object_is_frozen_and_named_after_its_file(kind: str, name: str) -> None:
-    thing = get(kind, name)
-    assert (thing.kind, thing.id) == (kind, name)
-    with pytest.raises(ValueError, match="frozen"):
-        thing.id = "x"
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_object_is_frozen_and_named_after_its_file(kind: str) -> None:
+    for name in names(kind):
+        thing = get(kind, name)
+        assert (thing.kind, thing.id) == (kind, name)
+        with pytest.raises(ValueError, match="frozen"):
+            thing.id = "x"
 
 
 def test_ids_and_aliases_are_unique() -> None:

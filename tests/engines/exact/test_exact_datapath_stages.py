@@ -42,7 +42,7 @@ def _full(plan: DatapathPlan, negative: bool, c: int) -> Dot:
     return dot([a] * k, [b] * k, scales, scales, c, plan)
 
 
-@pytest.mark.cases(434)
+@pytest.mark.cases(150, 284)
 @pytest.mark.parametrize("plan", PLANS, ids=IDS)
 def test_every_stage_has_a_column_and_fits_it_at_full_scale(plan: DatapathPlan) -> None:
     largest = derive.codes(plan.c).max_code
@@ -62,6 +62,7 @@ def test_every_stage_has_a_column_and_fits_it_at_full_scale(plan: DatapathPlan) 
             assert low <= value < high, (name, value, column)
 
 
+@pytest.mark.cases(150, 376)
 @pytest.mark.parametrize("plan", [plan for plan in PLANS if plan.facts.scale.apply == "group"])
 def test_widths_of_sums_and_terms_are_not_larger_than_full_scale_needs(plan: DatapathPlan) -> None:
     values = stage_values(_full(plan, False, 0).steps[0], 0, plan)
@@ -70,6 +71,7 @@ def test_widths_of_sums_and_terms_are_not_larger_than_full_scale_needs(plan: Dat
         assert values[name].bit_length() + 1 == widths[name], name
 
 
+@pytest.mark.cases(150, 483)
 @pytest.mark.parametrize("plan", [plan for plan in PLANS if plan.facts.align.beyond == "never" and plan.accumulator is None])
 def test_the_sum_is_that_of_the_aligned_terms(plan: DatapathPlan) -> None:
     if plan.facts.scale.apply == "promote":
