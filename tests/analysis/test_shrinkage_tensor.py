@@ -89,6 +89,7 @@ def test_same_figures_as_the_report_below():
     assert measure(x, "nvufp4", axis=0, row_axis=1) == tensor_report(x, "nvufp4", axis=0, row_axis=1)
 
 
+@pytest.mark.exhaustive
 def test_every_recipe_has_a_row():
     x = data.drawn("gaussian", (16, 64))
     rows = list(measure_all(x))

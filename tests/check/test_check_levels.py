@@ -152,7 +152,7 @@ def test_the_right_kernel_passes(text):
     assert report.engines["directed"] == "exact" and report.engines["stratified"] == next(iter(engines_of(op.plan)))
 
 
-@pytest.mark.cases(1, 6)
+@pytest.mark.cases(0, 7)
 @pytest.mark.parametrize(("what", "text", "changes"), WRONG, ids=[item[0].replace(" ", "_") for item in WRONG])
 def test_a_wrong_register_fails(what, text, changes):
     op = parse(text)

@@ -55,7 +55,7 @@ def draws(name):
     return name == "ufp4_sr"
 
 
-@pytest.mark.cases(16)
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("recipe", names("recipe"))
 def test_round_trip_of_every_recipe(model, recipe):
     key = ["--random-key", "5"] if draws(recipe) else []

@@ -145,6 +145,7 @@ def test_a_trace_says_operands_exact_result_and_projection() -> None:
     assert contract_of(parse("operate/is_nan/binary8p3se").name).trace((0x80,))[-1]["value"] == "1 (yes)"
 
 
+@pytest.mark.exhaustive
 def test_kernels_of_numbers_are_judged_and_truth_is_refused() -> None:
     """`emu check` takes a kernel of codes: the right one passes, one that cuts instead of rounding fails."""
 

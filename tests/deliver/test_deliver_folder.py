@@ -107,6 +107,7 @@ def test_the_page_of_semantics_needs_nothing_else(whole: Path) -> None:
     assert "saturate" in page.partition('id="datapath-mine_int20"')[2].partition("</section>")[0]
 
 
+@pytest.mark.exhaustive
 def test_a_broken_file_is_a_bad_delivery(whole: Path) -> None:
     row = whole / "vectors/dot/dot__e1m2xe1m2_ue4m3_to_fp32__mine_int20__smoke.mem"
     edit(row, "a_", "a_f" if row.read_text()[2] != "f" else "a_0")

@@ -54,6 +54,7 @@ def test_the_two_commands_are_executable(checkout: Path) -> None:
         assert subprocess.run(["bash", "-n", str(path)], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_the_main_job_shows_something_of_the_users_own_first(checkout: Path, tmp_path: Path) -> None:
     """A file of the user's comes back quantized and analyzed before vectors are built; install and vectors are stand-ins here."""
     lines = (checkout / "scripts" / "main-job").read_text(encoding="utf-8").splitlines()

@@ -70,7 +70,7 @@ CHANGED: dict[str, tuple[str, tuple[Change, ...], str]] = {
 }
 
 
-@pytest.mark.cases(3, 3)
+@pytest.mark.cases(1, 5)
 @pytest.mark.parametrize("what", CHANGED)
 def test_one_changed_fact_of_a_register_is_named(what: str) -> None:
     name, changes, axis = CHANGED[what]

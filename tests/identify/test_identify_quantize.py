@@ -334,6 +334,7 @@ def test_a_multiple_that_is_known_is_kept_to(quantize_target):
         identify(target, multiple=(3, 1))
 
 
+@pytest.mark.exhaustive
 def test_shapes_confirm_what_was_found(quantize_target, convert_target):
     class Rows(quantize_target):
         def __call__(self, operands):

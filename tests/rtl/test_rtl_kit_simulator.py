@@ -166,6 +166,7 @@ def test_files_and_macros_that_are_none(need: Callable[..., None], frozen: Calla
             simulator.compile_bench(icarus, "convert", path, [table], {name: 1}, tmp_path / "work")
 
 
+@pytest.mark.exhaustive
 def test_a_design_that_hangs_in_no_time_is_stopped(need: Callable[..., None], frozen: Callable[[str], Path], tmp_path: Path) -> None:
     need("iverilog")
     (tmp_path / "dut.sv").write_text(

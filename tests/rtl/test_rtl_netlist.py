@@ -70,6 +70,7 @@ def test_a_missing_simulator_is_a_missing_tool(
         RtlBench(tmp_path, kit, {unit.id: unit}, {SUITE: suite})
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_does_not_end_is_an_error(unit: Unit, suite: Suite, kit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "find", lambda name: name)
     monkeypatch.setattr(simulator, "compile_sources", lambda *words: ("sh", "-c", "sleep 60"))

@@ -175,7 +175,7 @@ FAULTS: dict[str, tuple[str, Changes, str, int]] = {
 }
 
 
-@pytest.mark.cases(1, 2)
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_comes_back_in_simulation(fault: str, design: Callable[..., Path]) -> None:
     name, changes, words, rows = FAULTS[fault]

@@ -164,7 +164,7 @@ IDEAL = """facts:
 """
 
 
-@pytest.mark.cases(6)
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("old", "new", "step"),
     [

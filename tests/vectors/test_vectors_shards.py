@@ -53,6 +53,7 @@ def test_parts_into_one_folder_are_one_run(builds: tuple[Path, list[Path]], tmp_
     assert same(whole, tmp_path / "out")
 
 
+@pytest.mark.exhaustive
 def test_parts_that_differ_or_are_broken_are_not_merged(builds: tuple[Path, list[Path]], tmp_path: Path) -> None:
     _, parts = builds
     other = Path(shutil.copytree(parts[0], tmp_path / "other"))

@@ -37,6 +37,7 @@ def without_line(number: int) -> Callable[[bytes], bytes]:
     return lambda data: b"".join(line for place, line in enumerate(data.splitlines(keepends=True)) if place != number % data.count(b"\n"))
 
 
+@pytest.mark.exhaustive
 def test_a_good_build_passes_with_every_engine(built: Path) -> None:
     report = verify(built)
     assert report.exit_code == 0 and not report.faults and not report.differences

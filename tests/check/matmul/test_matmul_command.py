@@ -73,6 +73,7 @@ def library(request, tmp_path_factory):
     return folder / "gemm.so", bool(request.param)
 
 
+@pytest.mark.exhaustive
 def test_python_targets(kernels, run):
     code, text = run(f"{kernels}:good", *CONTRACT, *SMALL)
     assert code == 0 and "pass" in text and "24 significand bits" in text
@@ -125,7 +126,7 @@ def test_file_targets(tmp_path, tail, run):
     assert code == 1 and "no tensor 0003.d" in text
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

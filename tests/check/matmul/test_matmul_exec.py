@@ -56,7 +56,7 @@ def program(tmp_path):
     return make
 
 
-@pytest.mark.cases(1, 2)
+@pytest.mark.cases(0, 3)
 @pytest.mark.parametrize(("more", "mistake", "words"), [
     ((), "", ""),
     ((), "b = b.copy(); b[:, -1] = 0", "the last 1 elements along K are missing"),

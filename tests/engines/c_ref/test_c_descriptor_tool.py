@@ -39,6 +39,7 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
+@pytest.mark.exhaustive
 def test_a_format_of_the_user_is_generated_filled_and_checked(built: Path, path: Path) -> None:
     words = (f"convert/{MINE.id}/rne/nvidia", "--descriptor", str(path))
     code, rows, said = emu_ref(built, "gen", *words)

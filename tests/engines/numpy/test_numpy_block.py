@@ -171,7 +171,7 @@ def test_a_binary64_value_must_be_a_binary32_number() -> None:
         npy.quantize(get("recipe", "nvfp4_te_ref"), codes, get("format", "fp64"))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example])
 @given(st.data())
 def test_blocks_of_hypothesis(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([name for name in RECIPES if name != "nvfp4_te_2d_ref"]))

@@ -122,7 +122,7 @@ def drawn(draw: st.DrawFn, plan: DatapathPlan) -> DotRow:
     return DotRow(sides[0], sides[1], scales[0] if scales else (), scales[1] if scales else (), draw(finite_or_not(plan.c)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data())
 def test_drawn_rows(data: st.DataObject) -> None:
     plan = data.draw(st.sampled_from([plan for plan in PLANS if dot_engines(plan)]), label="plan")

@@ -59,7 +59,7 @@ def test_every_code_goes_round(judge: Any, name: str) -> None:
     assert back.gave_bits and back.wanted["codes"].tolist() == codes.tolist()
 
 
-@pytest.mark.cases(12, 60)
+@pytest.mark.cases(6, 66)
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_conversions_at_every_decision_point(judge: Any, name: str, word: str) -> None:

@@ -80,7 +80,7 @@ def wanted(codes: Any, chosen: Any, signs: int | None) -> list[list[int]]:
     return [transform_codes(row, get("format", "fp32"), chosen, signs) for row in codes.tolist()]
 
 
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("size", SIZES)
 def test_every_size_and_order(size: int, order: str) -> None:

@@ -147,6 +147,7 @@ def test_other_signs_are_other_errors(record: dict, data: dict[str, Data]) -> No
     assert null_row(data["gaussian"], "nvufp4") == kept and len(set(kept["rotated"])) == len(kept["signs"])
 
 
+@pytest.mark.exhaustive
 def test_the_command_prints_a_piece(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["-q", "datapath", "--part", "errors", "--only", "gaussian", "--only", "mxe1m2"]) == 0
     lines = capsys.readouterr().out.splitlines()
