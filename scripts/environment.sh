@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 MPLBACKEND=Agg
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_COMPILE=1 MPLBACKEND=Agg    # Python compiles what is imported, when it is
 
 find_python() {
     local candidate

@@ -126,11 +126,12 @@ EMU_INLINE void hold_fixed(const context *at, const emu_tree_hold *hold, const e
         raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
 }
 
-/* What a register or a cut leaves of values. */
-EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const emu_tree_level *level, size_t node, size_t turn, lanes *x) {
+/* What a register or a cut leaves of values. A function of its own in each form, as are scales and products below: inlined wherever a node
+ * has one, they are half a minute of the compiler's time. */
+EMU_INLINE void hold_some(const context *at, const emu_tree_hold *hold, const emu_tree_level *level, size_t node, size_t turn, lanes *x,
+                          int32_t form) {
     double bar[LANES] = {0.0};
-    if (hold->kind == EMU_KEEPS)
-        return;
+    (void)form;
     if (hold->by.mode == EMU_HOLD_DRAWS)
         for (size_t lane = 0; lane < LANES; lane++)
             bar[lane] = emu_bar(&hold->by, word_of(at, level, node, turn, lane));
@@ -170,6 +171,15 @@ EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const e
             x->exp[lane] = named(x->value[lane], hold->low_exp, hold->high_exp);
 }
 
+EMU_FORMS(hold_some, (const context *at, const emu_tree_hold *hold, const emu_tree_level *level, size_t node, size_t turn, lanes *x),
+          at, hold, level, node, turn, x)
+
+EMU_INLINE void hold_lanes(const context *at, const emu_tree_hold *hold, const emu_tree_level *level, size_t node, size_t turn, lanes *x,
+                           int32_t form) {
+    if (hold->kind != EMU_KEEPS)
+        EMU_RUN(form, hold_some, at, hold, level, node, turn, x);
+}
+
 /* x times y: exponents add, and are those of a dead value where one of them is. */
 EMU_INLINE void times(const context *at, lanes *x, const lanes *y) {
     for (size_t lane = 0; lane < LANES; lane++)
@@ -197,7 +207,7 @@ EMU_INLINE size_t first_product(const context *at, size_t number, size_t node) {
 }
 
 /* Block scales, where they multiply the values of a level. */
-EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_t turn, lanes *x) {
+EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_t turn, lanes *x, int32_t form) {
     const emu_tree_level *level = &at->tree->levels[number];
     const emu_levels *plan = at->work->plan;
     const size_t block = first_product(at, number, node) / (size_t)plan->block;
@@ -210,17 +220,17 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
     read_lanes(at, &plan->scale, at->scale_b, LANES, block, &second);
     for (size_t lane = 0; lane < LANES; lane++)
         nan[lane] = emu_is_special(emu_double_bits(first.value[lane])) || emu_is_special(emu_double_bits(second.value[lane]));
-    hold_lanes(at, &level->scale.each, level, node, turn, &first);
-    hold_lanes(at, &level->scale.each, level, node, turn + 1, &second);
+    hold_lanes(at, &level->scale.each, level, node, turn, &first, form);
+    hold_lanes(at, &level->scale.each, level, node, turn + 1, &second, form);
     if (EMU_TREE_RAISES)
         raise_vanished(at, level, &first, &second);
     times(at, &first, &second);
-    hold_lanes(at, &level->scale.product, level, node, turn + 2, &first);
+    hold_lanes(at, &level->scale.product, level, node, turn + 2, &first, form);
     before = *x;
     if (EMU_TREE_RAISES)
         raise_vanished(at, level, x, &first);
     times(at, x, &first);
-    hold_lanes(at, &level->scale.term, level, node, turn + 3, x);
+    hold_lanes(at, &level->scale.term, level, node, turn + 3, x, form);
     for (size_t lane = 0; plan->live_nan && lane < LANES; lane++)
         if (nan[lane] && before.exp[lane] < LIVE && !emu_is_special(emu_double_bits(before.value[lane])))
         {
@@ -230,7 +240,9 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
         }
 }
 
-EMU_INLINE void product(const context *at, size_t k, lanes *x) {
+EMU_FORMS(scale_lanes, (const context *at, size_t number, size_t node, size_t turn, lanes *x), at, number, node, turn, x)
+
+EMU_INLINE void product(const context *at, size_t k, lanes *x, int32_t form) {
     const emu_tree_level *level = &at->tree->levels[0];
     const emu_levels *plan = at->work->plan;
     lanes other;
@@ -242,10 +254,12 @@ EMU_INLINE void product(const context *at, size_t k, lanes *x) {
         raise_vanished(at, level, x, &other);
     }
     times(at, x, &other);
-    hold_lanes(at, &level->hold, level, k, 0, x);
+    hold_lanes(at, &level->hold, level, k, 0, x, form);
     if (level->scale.by)
-        scale_lanes(at, 0, k, 1, x);
+        EMU_RUN(form, scale_lanes, at, 0, k, 1, x);
 }
+
+EMU_FORMS(product, (const context *at, size_t k, lanes *x), at, k, x)
 
 /* What zeros were added: bits of all magnitudes, and the signs that all or some of them have. */
 typedef struct signs {
@@ -395,7 +409,7 @@ EMU_APART static void node_value_0 EMU_TREE_NODE;
 
 EMU_INLINE void child(const context *at, size_t number, size_t node, lanes *out, int32_t form) {
     if (number == 0)
-        product(at, node, out);
+        EMU_RUN(form, product, at, node, out);
     else
         EMU_RUN(form, node_value, at, number, node, out);
 }
@@ -412,7 +426,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         if (EMU_TREE_RAISES)
             raise_signals_c(at, level);
         if (level->loads_c)
-            hold_lanes(at, &level->hold, level, node, turn++, running);
+            hold_lanes(at, &level->hold, level, node, turn++, running, form);
     }
     for (size_t first = 0; first < children; first += by) {
         const size_t count = children - first < by ? children - first : by;
@@ -431,7 +445,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         for (size_t i = 0; i < count; i++)
             child(at, number - 1, start + (first + i) * every, terms + i, form);
         add(at, level, count, first || !level->starts_first ? running : NULL, &sum);
-        hold_lanes(at, &level->hold, level, node, turn++, &sum);
+        hold_lanes(at, &level->hold, level, node, turn++, &sum, form);
         for (size_t lane = 0; level->decides && lane < LANES; lane++)
             if (emu_is_special(emu_double_bits(before[lane].found))) {
                 sum.value[lane] = before[lane].found, sum.exp[lane] = DEAD;
@@ -463,7 +477,7 @@ EMU_INLINE void pairs(const context *at, size_t number, size_t node, size_t star
             lanes sum;
             terms[0] = waits[depth - 2], terms[1] = waits[depth - 1];
             add(at, level, 2, NULL, &sum);
-            hold_lanes(at, &level->hold, level, node, turns[round] + index[depth - 2] / 2, &sum);
+            hold_lanes(at, &level->hold, level, node, turns[round] + index[depth - 2] / 2, &sum, form);
             depth--;
             waits[depth - 1] = sum, height[depth - 1] = round + 1, index[depth - 1] /= 2;
         }
@@ -472,7 +486,7 @@ EMU_INLINE void pairs(const context *at, size_t number, size_t node, size_t star
     if (children == 1) {
         terms[0] = waits[0];
         add_exactly(at, level, 1, NULL, out);
-        hold_lanes(at, &level->hold, level, node, 0, out);
+        hold_lanes(at, &level->hold, level, node, 0, out, form);
     }
 }
 
@@ -491,10 +505,10 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
         if (EMU_TREE_RAISES && level->plus_c)
             raise_signals_c(at, level);
         add(at, level, children, level->plus_c ? at->c : NULL, out);
-        hold_lanes(at, &level->hold, level, node, 0, out);
+        hold_lanes(at, &level->hold, level, node, 0, out, form);
     }
     if (level->scale.by)
-        scale_lanes(at, number, node, (size_t)level->turns - 4, out);
+        EMU_RUN(form, scale_lanes, at, number, node, (size_t)level->turns - 4, out);
 }
 
 EMU_FORMS(node_value, EMU_TREE_NODE, at, number, node, out)
