@@ -28,7 +28,7 @@ static int32_t open_tile(const operation *op, tile *held)
         size_t rows = (size_t)parts_of(program, op->levels[i].rows, 0);
         held->levels[i] = matrix_of(held->codes[i], rows, (size_t)parts_of(program, 0, op->levels[i].columns), held->open[i]);
     }
-    if (emu_count_workspace(program, (size_t)program->tile_columns, &words))
+    if (emu_count_workspace(program, (size_t)columns_of(program), &words))
         return EMU_ERROR_PROGRAM;
     return words > MAX_WORDS ? EMU_ERROR_SPACE : EMU_OK;
 }
@@ -72,13 +72,13 @@ int32_t derive_quantize(const operation *op, row *made)
 {
     const emu_program *program = &op->program;
     int32_t out = find_column(op, "codes"), ts = find_column(op, "ts"), valid = find_column(op, "n_valid"), error;
-    size_t rows = (size_t)program->tile_rows, columns = valid < 0 ? (size_t)program->tile_columns : (size_t)made->lanes[valid][0];
+    size_t rows = (size_t)program->tile_rows, columns = valid < 0 ? (size_t)columns_of(program) : (size_t)made->lanes[valid][0];
     uint64_t random[MAX_LANES];
     uint32_t amax = ts < 0 ? 0 : (uint32_t)made->lanes[ts][0];
     emu_matrix x, drawn, codes;
     tile held;
     error = open_tile(op, &held);
-    if (!error && (columns == 0 || columns > (size_t)program->tile_columns))
+    if (!error && (columns == 0 || columns > (size_t)columns_of(program)))
         error = EMU_ERROR_SHAPE;
     if (!error && program->random >= 0)
         error = take_random(op, made, rows * columns, random);
@@ -87,7 +87,7 @@ int32_t derive_quantize(const operation *op, row *made)
     memset(made->unknown[out], 1, sizeof made->unknown[out]);
     x = matrix_of(made->lanes[find_column(op, "x")], rows, columns, NULL);
     drawn = matrix_of(random, rows, columns, NULL);
-    codes = matrix_of(made->lanes[out], rows, program->tail == EMU_TAIL_DROP ? columns : (size_t)program->tile_columns, made->unknown[out]);
+    codes = matrix_of(made->lanes[out], rows, program->tail == EMU_TAIL_DROP ? columns : (size_t)columns_of(program), made->unknown[out]);
     error = emu_quantize(program, op->source, &x, ts < 0 ? NULL : &amax, program->random < 0 ? NULL : &drawn, NULL, &codes, held.levels,
                          held.workspace, MAX_WORDS);
     if (!error)
@@ -97,7 +97,7 @@ int32_t derive_quantize(const operation *op, row *made)
 
 int32_t derive_dequantize(const operation *op, row *made)
 {
-    size_t rows = (size_t)op->program.tile_rows, columns = (size_t)op->program.tile_columns;
+    size_t rows = (size_t)op->program.tile_rows, columns = (size_t)columns_of(&op->program);
     int32_t out = find_column(op, "y"), error, is_open = 0;
     emu_matrix codes, values;
     tile held;

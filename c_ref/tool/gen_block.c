@@ -39,7 +39,7 @@ static void clear_row(sink *out)
         if (col->role != ROLE_IN)
             continue;
         if (strcmp(col->name, "n_valid") == 0)
-            out->made.lanes[place][0] = (uint64_t)op->program.tile_columns;
+            out->made.lanes[place][0] = (uint64_t)columns_of(&op->program);
         else if (strcmp(col->name, "ts") == 0)
             out->made.lanes[place][0] = power_code(col->format, op->op == OP_QUANTIZE ? 10 : 0);
         for (int32_t lane = 0; lane < col->lanes; lane++) {
@@ -202,8 +202,8 @@ int random_tile_row(sink *out)
             continue;
         for (int32_t lane = 0; lane < col->lanes; lane++, word += 2) {
             if (strcmp(col->name, "n_valid") == 0)
-                out->made.lanes[place][lane] = out->rows % 4 == 3 ? 1 + draw(out, word, 8) % (uint64_t)out->op->program.tile_columns
-                                                                  : (uint64_t)out->op->program.tile_columns;
+                out->made.lanes[place][lane] = out->rows % 4 == 3 ? 1 + draw(out, word, 8) % (uint64_t)columns_of(&out->op->program)
+                                                                  : (uint64_t)columns_of(&out->op->program);
             else if (strcmp(col->name, "ts") == 0)
                 out->made.lanes[place][lane] = power_code(col->format, (int32_t)(draw(out, word, 4)) - 4) | draw(out, word + 1, 23);
             else if (place == elements_of(out->op))

@@ -1,18 +1,25 @@
 /* make_block.c: the columns of quantize, dequantize and transform: one tile, or one rotation, a row. */
 #include "tool.h"
 
+enum { ACROSS = 16 }; /* elements of a row where a tile is one: their scale is that of the row, or of the tensor */
+
+static int32_t is_element(const emu_program *program) { return program->tile_rows == 1 && program->tile_columns == 1; }
+
+int32_t columns_of(const emu_program *program) { return is_element(program) ? ACROSS : program->tile_columns; }
+
 /* Parts of one tile that a level or register of rows x columns has. */
 int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns)
 {
-    return (rows ? program->tile_rows / rows : 1) * (columns ? program->tile_columns / columns : 1);
+    return (rows ? program->tile_rows / rows : 1) * (columns ? columns_of(program) / columns : 1);
 }
 
-/* The register of the first maximum over a whole block or tile; -1 where the program takes none. */
+/* The register of the first maximum over a whole block, tile or row; -1 where the program takes none. */
 static int32_t find_amax_register(const emu_program *program)
 {
+    int32_t whole = is_element(program) ? 0 : program->tile_columns; /* 0: as wide as the row is */
     for (int32_t i = 0; i < program->step_count; i++) {
         const emu_register *out = &program->registers[program->steps[i].out];
-        if (program->steps[i].operation == EMU_OP_AMAX && out->columns == program->tile_columns &&
+        if (program->steps[i].operation == EMU_OP_AMAX && out->columns == whole &&
             (out->rows == 1 || out->rows == program->tile_rows))
             return program->steps[i].out;
     }
@@ -85,7 +92,7 @@ int make_quantize(const char *recipe, operation *op)
     op->source = emu_find_format_in(op->library, op->source_id);
     if (!op->source || !take_program(op, recipe, NULL))
         return op->source ? unknown("recipe", recipe) : unknown("format", op->source_id);
-    n = op->program.tile_rows * op->program.tile_columns;
+    n = op->program.tile_rows * columns_of(&op->program);
     add_column(op, "x", ROLE_IN, n, stored_bits(op->source), op->source, 0);
     if (op->program.tensor_amax >= 0)
         add_column(op, "ts", ROLE_IN, 1, 32, emu_find_format("fp32"), 0);
@@ -111,7 +118,7 @@ int make_dequantize(const char *recipe, const char *profile, operation *op)
     op->result = emu_find_format_in(op->library, op->result_id);
     if (!op->result || !take_program(op, recipe, profile))
         return op->result ? unknown("recipe with this profile", recipe) : unknown("format", op->result_id);
-    n = op->program.tile_rows * op->program.tile_columns;
+    n = op->program.tile_rows * columns_of(&op->program);
     op->source = op->recipe->element;
     add_column(op, "codes", ROLE_IN, n, stored_bits(op->source), op->source, 0);
     for (int32_t pass = 0; pass < 2; pass++) {

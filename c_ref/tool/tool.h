@@ -106,6 +106,7 @@ int32_t value_class(const emu_format *format, uint64_t code);
 int make_quantize(const char *recipe, operation *op);
 int make_dequantize(const char *recipe, const char *profile, operation *op);
 int make_transform(const char *id, operation *op);
+int32_t columns_of(const emu_program *program);
 int32_t parts_of(const emu_program *program, int32_t rows, int32_t columns);
 
 /* layout.c: the columns of a layout, and one place. */

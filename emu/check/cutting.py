@@ -18,9 +18,9 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
         return out, (index[0] - first, *index[1:])
     if not index:
         return dict(operands), ()
-    tall, wide = form.tile
     shapes = form.shapes(operands)
     whole = shapes.get("codes", operands[form.main].shape)
+    tall, wide = form.together(whole)
     shape = shapes[name]
     row, column = index[0] * (-(-whole[0] // shape[0])), index[1] * (-(-whole[1] // shape[1]))
     top, left = row // tall * tall, column // wide * wide

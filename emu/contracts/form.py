@@ -120,6 +120,10 @@ class Form:
         """Rows and columns of what is answered together."""
         return (1, 1) if self.block is None else (self.block.facts.shape[0], self.block.facts.shape[1])
 
+    def together(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        """Return rows and columns of what shares a scale in a matrix of a shape: a tile, or the whole row."""
+        return self.tile
+
     @property
     def transform(self) -> Transform | None:
         """The rotation whose signs are an operand."""

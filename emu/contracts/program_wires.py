@@ -15,7 +15,7 @@ import numpy as np
 
 from emu.base.caches import lazy
 from emu.contracts.contract import Deviation
-from emu.contracts.quantize.tiles import Tiles
+from emu.contracts.quantize.tiles import Tiles, columns_of
 from emu.contracts.rows import Answer
 from emu.contracts.wires import edits
 from emu.engines.numpy import tables
@@ -144,11 +144,11 @@ class Steps:
         arg = item.args[0]
         if item.op != "amax" or not isinstance(arg, str) or self.program.types[arg].extent != ELEMENT:
             return
-        lanes = self.program.block.facts.shape[1]
+        lanes = columns_of(self.program.block)
 
         def without(lane: int, known: Cells) -> Any:
             values = np.array(known[arg])
-            values[..., lane] = 0
+            values.reshape(*values.shape[:2], -1)[..., lane] = 0
             return self._reduced(item, {**known, arg: values})
 
         def signed(known: Cells) -> Any:
@@ -261,6 +261,7 @@ def lanes_of(cells: Mapping[str, Any], program: Program, output: str, parts: tup
     found = cells[program.outputs[output]]
     if found.dtype == np.float32:
         found = np.where(np.isnan(found), np.uint32(0x7FC00000), np.ascontiguousarray(found).view(np.uint32))
+    found = found.reshape(*found.shape[:2], 1, -1)
     tall, wide = parts
     if 1 < found.shape[3] < wide:
         found = np.repeat(found, wide // found.shape[3], axis=3)

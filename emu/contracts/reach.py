@@ -16,7 +16,8 @@ class Reach:
     changes: the upper of two adjacent magnitudes -> how many pairs of adjacent inputs lie on both sides of the change from one to the
     other.   most_changes: how many such changes the element format has.
     ties: elements that are exactly half way when they are rounded.   scales: codes of a narrow scale that came.
-    scale_changes: pairs of tiles, one input code apart, whose levels differ.
+    scale_changes: pairs of tiles, one input code apart, whose levels differ.   of_tensor: the scale is the tensor's, and each tensor
+    maximum makes another.
     """
 
     tensors: int = 0
@@ -28,6 +29,7 @@ class Reach:
     ties: int = 0
     scales: set[int] = field(default_factory=set)
     scale_changes: int = 0
+    of_tensor: bool = False
 
     def add(self, other: Reach) -> None:
         """Add the counts of a question."""
@@ -41,6 +43,7 @@ class Reach:
         self.ties += other.ties
         self.scales |= other.scales
         self.scale_changes += other.scale_changes
+        self.of_tensor |= other.of_tensor
 
     def data(self) -> dict[str, int]:
         """Return the counts as plain data."""
@@ -68,6 +71,8 @@ class Reach:
             return "no input beside a change of a scale or of an element code can be found for this source or recipe"
         if 2 * len(self.changes) < self.magnitudes - 1:  # a code that the largest element of a block alone can have has no other side
             return f"inputs on both sides of {len(self.changes)} changes between element codes only, of {self.magnitudes - 1}"
+        if self.of_tensor:
+            return "" if self.tensors >= LEAST else f"tensor maxima: {self.tensors}, {LEAST} are the least"
         if self.scale_changes < LEAST:
             return f"inputs on both sides of a change of a scale: {self.scale_changes}, {LEAST} are the least"
         return ""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from emu.base.errors import EmuError, SpecError, ToolError
 from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
+from emu.contracts.quantize.tiles import ACROSS
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.explain.link import DIGITS, OBJECTS, elsewhere
@@ -95,6 +96,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "transforms": [(thing.id, thing.facts.signs_operand != "no") for thing in objects if isinstance(thing, Transform)],
         "objects": OBJECTS,
         "laid": (ROWS, BLOCKS),
+        "across": ACROSS,
         "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,

@@ -30,6 +30,7 @@ PARTS: Final = (8, 6, 5, 4, 3, 2, 1, 0, -8, -6, -5, -4, -3, -2, -1, 7)  # eighth
 UNKNOWN: Final = "no known view: the answers do not follow the blocks"
 UNDECIDED: Final = "order in a pair not decided by plain blocks: elements are rotated or mixed"
 PADDED: Final = (128, 128)
+LARGEST: Final = 0x40800000  # 4, the largest number of the question, as binary32
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,12 @@ def question(source: str, tall: int) -> tuple[Bits, Bits]:
 
 def _asked(target: Target, x: Bits, multiple: tuple[int, int]) -> tuple[dict[str, Bits], tuple[int, int]]:
     """Ask once; and, where no multiple is known, whether a matrix of one row is taken: else questions are padded to multiples of 128."""
-    amax = int(np.float32(4).view(np.uint32))
     random = np.zeros(x.shape, np.uint32)
-    answers = ask(target, x, amax, random, (1, 1))
+    answers = ask(target, x, LARGEST, random, (1, 1))
     if multiple != (1, 1):
         return answers, multiple
     try:
-        ask(target, x[:1, :64], amax, random[:1, :64], (1, 1))
+        ask(target, x[:1, :64], LARGEST, random[:1, :64], (1, 1))
     except TargetError as error:
         if error.verdict not in ("raises", "shape"):
             raise

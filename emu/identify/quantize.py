@@ -21,6 +21,7 @@ from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, 
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
 from emu.identify.shapes import at_shapes
+from emu.identify.shared import identify_shared
 from emu.spec import derive
 from emu.spec.models import Block, Format
 from emu.spec.programs.program import quantize_program
@@ -102,12 +103,10 @@ def identify_quantize(
     Raises: TargetError, OperandError (no recipe has its blocks; shapes for a kernel that gives values alone).
     """
     layout = _layout(target, multiple)
-    if layout.block is None:
-        if shapes:
-            raise OperandError("identify: shapes are asked of kernels that give codes: leave them out")
-        from emu.identify.values import identify_values
-
-        return identify_values(target, among, layout)
+    whole = _without_blocks(target, among, layout, multiple, bool(shapes))
+    if whole is not None:
+        return whole
+    assert layout.block is not None
     known = family(documented(among), layout.block)
     if not known:
         raise OperandError(f"identify: no recipe has one scale for {layout.block[0]} x {layout.block[1]} elements")
@@ -143,6 +142,24 @@ def identify_quantize(
     names = [name for name in asked.answers if name != "values"]
     count = f"{asked.score(items[0], names)} of the {len(asked.rows)} rows that were asked first, not confirmed"
     return replace(found_it, axes=(*found_it.axes, Axis("tried", items[0].name, count)))
+
+
+def _without_blocks(
+    target: Target, among: Sequence[str] | None, layout: Found, multiple: tuple[int, int], in_shapes: bool
+) -> Identity | None:
+    """Return what a kernel is whose scale more than a block shares, or that gives values alone; None where its answers follow blocks."""
+    if len(layout.axes) > 1:  # it gives scales
+        shared = identify_shared(target, among, multiple) if UNKNOWN in layout.views.words and not in_shapes else None
+        if shared is None and layout.block is None:
+            raise OperandError("identify: no recipe has as many scales as the kernel gives: leave --among out, or name their layout")
+        return shared
+    if layout.block is not None:
+        return None
+    if in_shapes:
+        raise OperandError("identify: shapes are asked of kernels that give codes: leave them out")
+    from emu.identify.values import identify_values
+
+    return identify_values(target, among, layout)
 
 
 def _as_wide(known: Sequence[Variant], codes: NDArray[np.int64]) -> list[Variant]:

@@ -12,6 +12,7 @@ from emu.contracts import form_of
 from emu.contracts.form import takes_signs
 from emu.identify.model import Identity
 from emu.identify.run import STAGES, identify
+from emu.identify.shared import recipes_of_shared_scales
 from emu.spec import derive
 from emu.spec.contract import parse, recipes_of_blocks
 from emu.spec.models import Block, Recipe
@@ -30,8 +31,10 @@ def contracts_of(op: str, among: Sequence[str] | None = None) -> list[str]:
         return [str(parse(op))]
     if op not in STAGES:
         raise OperandError(f"identify: {op} cannot be identified: one of {', '.join(STAGES)}")
-    if op in ("quantize", "dequantize"):
-        return [f"quantize/{name}" if op == "quantize" else f"dequantize/{name}/{_profile(name)}" for name in _recipes()]
+    if op == "quantize":
+        return [f"quantize/{name}" for name in (*_recipes(recipes_of_blocks()), *_recipes(recipes_of_shared_scales()))]
+    if op == "dequantize":
+        return [f"dequantize/{name}/{_profile(name)}" for name in _recipes(recipes_of_blocks())]
     if op == "convert":
         return _conversions()
     if op == "decode":
@@ -50,10 +53,10 @@ def _profile(name: str) -> str:
     return next(iter(recipe.facts.dequantize))
 
 
-def _recipes() -> list[str]:
-    """Return one recipe for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
+def _recipes(among: Sequence[str]) -> list[str]:
+    """Return one recipe of some for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
     found: dict[str, str] = {}
-    for name in sorted(recipes_of_blocks(), key=_plainness):
+    for name in sorted(among, key=_plainness):
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
         levels = [(level.name, derive.codes(get("format", level.format)).bits, level.granularity) for level in block.facts.levels]

@@ -1,4 +1,4 @@
-"""torchao on a CPU: element casts, MXFP4 with four scale rules, NVFP4 with one and two levels, what they decode to, the 128x4 layout."""
+"""torchao on a CPU: casts, MXFP4 with four scale rules, NVFP4 with one and two levels, FP8 of rows and tensors, what they decode to."""
 
 from __future__ import annotations
 
@@ -55,6 +55,27 @@ def mxfp4_values(codes: Any, *, scale: Any) -> Any:
     return load("torchao.prototype.mx_formats.mx_tensor").to_dtype(*levels)
 
 
+def fp8(x: Any, scale: Any) -> dict[str, Any]:
+    """_quantize_affine_float8 under a scale."""
+    torch = load("torch")
+    codes = load("torchao.quantization.quant_primitives")._quantize_affine_float8(x, scale, torch.float8_e4m3fn)
+    return {"codes": codes.view(torch.uint8), "scale": scale}
+
+
+def fp8_row(x: Any) -> dict[str, Any]:
+    """_choose_scale_float8 of each row, then the codes under it."""
+    module = load("torchao.quantization.quant_primitives")
+    return fp8(x, module._choose_scale_float8(x, [1, x.shape[1]], float8_dtype=load("torch").float8_e4m3fn))
+
+
+def fp8_tensor(x: Any, *, tensor_amax: Any) -> dict[str, Any]:
+    """_choose_scale_float8 of a tensor that has the maximum, then the codes under it."""
+    module = load("torchao.quantization.quant_primitives")
+    top = tensor_amax.reshape(1, 1)
+    found = fp8(x, module._choose_scale_float8(top, [1, 1], float8_dtype=load("torch").float8_e4m3fn))
+    return found | {"scale": found["scale"].reshape(())}
+
+
 def decode(codes: Any) -> Any:
     """E2M1 codes to float32."""
     return load(_KERNELS).f4_unpacked_to_f32(codes)
@@ -89,6 +110,23 @@ KERNELS = (
     *_mxfp4(),
     Kernel(LIBRARY, "nvfp4", "quantize/nvfp4_torchao", nvfp4, "nvfp4_tensor.nvfp4_quantize(x, 16, per_tensor_scale)", options=_FP32),
     Kernel(LIBRARY, "nvfp4_1level", "quantize/nvfp4_torchao_1level", nvfp4_1level, "nvfp4_tensor.nvfp4_quantize(x, 16)", options=_FP32),
+    Kernel(
+        LIBRARY,
+        "fp8_row",
+        "quantize/e4m3_row_torchao",
+        fp8_row,
+        "quant_primitives._choose_scale_float8(x, [1, width]), _quantize_affine_float8",
+        options=_FP32,
+        multiple=(1, 2),  # a row of one element makes it raise
+    ),
+    Kernel(
+        LIBRARY,
+        "fp8_tensor",
+        "quantize/e4m3_tensor_torchao",
+        fp8_tensor,
+        "quant_primitives._choose_scale_float8(x, [height, width]), _quantize_affine_float8",
+        options=_FP32,
+    ),
     Kernel(
         LIBRARY,
         "dequantize_nvfp4",

@@ -93,7 +93,7 @@ def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
     whole = case.expected.arrays["codes"].shape if "codes" in case.expected.arrays else main.shape
     tall, wide = -(-whole[0] // shape[0]), -(-whole[1] // shape[1])
     if tall == wide == 1 and form.block is not None:
-        tall, wide = form.tile
+        tall, wide = form.together(whole)
         top, left = index[0] // tall * tall, index[1] // wide * wide
     else:
         top, left = index[0] * tall, index[1] * wide
@@ -127,7 +127,7 @@ def _of_block(form: Form, case: Case, name: str, index: Index, want: int, have: 
     source = form.operands[form.main]
     if form.block is None or "codes" not in form.answers or source is None or not index:
         return None
-    if not bool((near & near.dtype.type(derive.codes(source).sign_bit - 1)).any()):
+    if near.size > 1 and not bool((near & near.dtype.type(derive.codes(source).sign_bit - 1)).any()):
         return "zero_block"
     width, wide = case.operands[form.main].shape[1], form.tile[1]
     columns = case.expected.arrays[name].shape[1]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from emu.contracts.grid import grid_values
+from emu.contracts.grid import code_at, grid_values
 from emu.contracts.rows import Input, pack
 from emu.contracts.suites import row_words, wide
 from emu.spec import derive
@@ -24,10 +25,14 @@ def level_codes(level: LevelFacts) -> list[int]:
     """Return the codes of a level that get rows: ends, subnormal border, one and its neighbour, NaN, and an unused high bit."""
     fmt: Format = get("format", level.format)
     derived = derive.codes(fmt)
-    if derived.bits > 8:
+    if derived.bits > 16:
         return list(FP32)
     if derived.bits <= 2:
         return list(range(1 << derived.bits))
+    if derived.bits > 8:
+        one, border = code_at(Fraction(1), fmt), 1 << getattr(fmt.facts, "frac_bits", 0)
+        ends = [derived.max_code, derived.max_code - 1, *([] if derived.inf is None else [derived.inf]), *derived.nan[:1]]
+        return list(dict.fromkeys([one, one + 1, 0, 1, border - 1, border, *ends]))
     values = grid_values(fmt)
     one = next((extent for extent, value in enumerate(values) if value == 1), 1)
     chosen = [one, one + 1, 0, 1, 7, 8, derived.max_code, derived.max_code - 1, *derived.nan]
@@ -77,7 +82,7 @@ def directed(op: DequantizeContract, stem: str) -> list[Input]:
 
 
 def random(op: DequantizeContract, stem: str, start: int, stop: int) -> list[Input]:
-    """Return rows of random codes; levels are drawn below their NaN codes, fp32 levels with exponents 2^-32 .. 2^31."""
+    """Return rows of random codes; levels are drawn below their NaN codes, those of 32 bits with exponents 2^-32 .. 2^31."""
     columns = op.layout.inputs
     sizes = [-(-column.bits // 32) for column in columns]
     out = []
@@ -95,7 +100,7 @@ def random(op: DequantizeContract, stem: str, start: int, stop: int) -> list[Inp
 def _tamed(value: int, level: LevelFacts, lanes: int, lane_bits: int) -> int:
     derived = derive.codes(get("format", level.format))
     codes = [value >> (lane * lane_bits) & ((1 << lane_bits) - 1) for lane in range(lanes)]
-    if derived.bits > 8:
+    if derived.bits > 16:
         codes = [(code & 0x7FFFFF) | (95 + (code >> 23 & 63)) << 23 for code in codes]
     else:
         codes = [code % (derived.max_code + 1) for code in codes]

@@ -212,7 +212,7 @@ class DequantizeContract(Stepped, Contract):
     def _given(self, rows: Sequence[Values]) -> Cells | None:
         """Return what rows hand in, a row of the suite a panel."""
         cases = [self.taken(values) for values in rows]
-        shape = (len(rows), self.rows, 1, self.columns)
+        shape = (len(rows), *self.cells)
         cells: Cells = {"codes": array_of([codes for codes, _ in cases], get("format", self.block.element_formats[0])).reshape(shape)}
         for level in self.levels:
             fmt: Format = get("format", level.format)
@@ -225,7 +225,7 @@ class DequantizeContract(Stepped, Contract):
 
     def _read(self, cells: Mapping[str, Any], rows: Sequence[Values]) -> list[Answer | None]:
         """Return the answers of rows; None where a level code is open."""
-        values = np.broadcast_to(cells[self.program.outputs["values"]], (len(rows), self.rows, 1, self.columns))
+        values = np.broadcast_to(cells[self.program.outputs["values"]], (len(rows), *self.cells))
         bits = np.ascontiguousarray(values).view(np.uint32).reshape(-1)
         bits = np.where(np.isnan(bits.view(np.float32)), np.uint32(0x7FC00000), bits)
         to, nearest = self.result, get("rounding", "rne")

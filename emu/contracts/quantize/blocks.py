@@ -70,10 +70,15 @@ class Blocks:
             return []
         if isinstance(self.scale.facts, ExponentFacts):
             return [(part * 4, "scale_rule") for part in (Fraction(1), Fraction(3, 2), Fraction(7, 4), Fraction(15, 8))]
-        values = grid_values(self.scale)
-        one = values.index(Fraction(1))
-        last = len(values) - 2
-        return [((values[extent] + values[extent + 1]) / 2 * self.unit, "scale_tie") for extent in (0, 1, one, one + 3, last - 1)]
+        if (derived := derive.codes(self.scale)).bits <= 8:
+            values = grid_values(self.scale)
+            one, last = values.index(Fraction(1)), len(values) - 2
+            pairs = [(values[code], values[code + 1]) for code in (0, 1, one, one + 3, last - 1)]
+        else:
+            one, last = code_at(Fraction(1), self.scale), derived.max_code
+            codes = (0, 1, one, one + 3, last - 1)
+            pairs = [(decode_code(code, self.scale).magnitude, decode_code(code + 1, self.scale).magnitude) for code in codes]
+        return [((low + high) / 2 * self.unit, "scale_tie") for low, high in pairs]
 
     @property
     def most(self) -> int:

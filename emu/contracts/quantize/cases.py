@@ -10,12 +10,14 @@ from emu.base.errors import SpecError
 from emu.contracts.grid import code_at, grid_values
 from emu.contracts.quantize import decision
 from emu.contracts.quantize.blocks import Blocks
+from emu.contracts.quantize.tiles import is_element
 from emu.contracts.rows import Input, pack
 from emu.contracts.suites import row_words, spread, wide
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.ieee import binary_format
 from emu.spec.loader import read
+from emu.spec.models.block import MOST
 from emu.spec.registry import get
 
 if TYPE_CHECKING:
@@ -65,9 +67,9 @@ class Cases:
 
 def check_block(op: QuantizeContract) -> None:
     """Refuse a recipe whose scales no row of a suite holds. Raises: SpecError."""
-    if not op.block.is_alone:
-        shared = f"tiles of {op.rows} x {op.columns}" if op.rows > 1 else "whole rows or a tensor"
-        raise SpecError(f"{op.name}: its scales are those of {shared}, no row of a suite holds them: compare with emu.quantize")
+    if op.n > MOST:
+        tile = f"{op.rows} x {op.columns}"
+        raise SpecError(f"{op.name}: its tiles of {tile} are more than a row of a suite holds: emu check compares whole matrices")
 
 
 def directed(op: QuantizeContract, stem: str) -> list[Input]:
@@ -149,6 +151,8 @@ def _specials(out: Cases) -> None:
     assert derived.inf is not None
     ladder = blocks.ladder(blocks.code(blocks.unit))
     quiet = derived.nan[0]
+    # of an element that is a block finite numbers under a NaN scale would be asked: no source states the sign of the NaN that they become
+    asks_amax = out.op.reads_amax and not (is_element(out.op.block) and out.op.recipe.facts.domain.non_finite == "no")
     for flag, extent, code in (
         ("nan", 3, quiet),
         ("nan", out.op.n - 1, derived.inf + 1 | blocks.sign),
@@ -157,9 +161,9 @@ def _specials(out: Cases) -> None:
     ):
         lanes = [code if lane == extent else other for lane, other in enumerate(ladder)]
         out.add("specials", (flag,), lanes)
-        if out.op.reads_amax and extent in (1, 3):
+        if asks_amax and extent in (1, 3):
             out.add("specials", (flag,), lanes, 0x7FC00000 if flag == "nan" else 0x7F800000)
-    if out.op.reads_amax:
+    if asks_amax:
         out.add("specials", ("inf",), ladder, 0x7F800000)
         out.add("specials", ("nan",), ladder, 0x7FC00000)
 

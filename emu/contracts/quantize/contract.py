@@ -288,10 +288,11 @@ class QuantizeContract(Stepped, Contract):
     def _given(self, rows: Sequence[Values]) -> Cells | None:
         """Return what rows hand in, a row of the suite a panel."""
         cases = [self.taken(values) for values in rows]
-        x = np.zeros((len(rows), self.rows, 1, self.columns), integer_dtype(self.source))
+        x = np.zeros((len(rows), self.rows, self.columns), integer_dtype(self.source))
         for number, (matrix, _, _) in enumerate(cases):
-            x[number, :, 0, : len(matrix[0])] = matrix
-        cells: Cells = {"x": to_fp32(x, self.source)}
+            x[number, :, : len(matrix[0])] = matrix
+        shape = (len(rows), *self.cells)
+        cells: Cells = {"x": to_fp32(x, self.source).reshape(shape)}
         if self.reads_amax:
             cells["tensor_amax"] = np.array([amax for _, amax, _ in cases], np.uint32).view(np.float32).reshape(-1, 1, 1, 1)
         if self.rounding is not None:
@@ -301,8 +302,8 @@ class QuantizeContract(Stepped, Contract):
                 words = np.array(integers, np.uint32)
                 each = element_random(words, self.rounding, (self.rows, wide))
                 assert each is not None
-                drawn[number, :, 0, :wide] = each.reshape(self.rows, wide)
-            cells["random"] = drawn
+                drawn[number, :, :wide] = each.reshape(self.rows, wide)
+            cells["random"] = drawn.reshape(shape)
         return cells
 
     def _read(self, cells: Mapping[str, Any], rows: Sequence[Values]) -> list[Answer | None]:

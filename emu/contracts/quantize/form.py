@@ -38,7 +38,9 @@ from emu.engines.exact.value import Value, finite
 from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
+from emu.spec.models.block import MOST
 from emu.spec.models.format import FloatFacts
+from emu.spec.programs.lowering import lower
 from emu.spec.programs.program import cast_entry, dequantize_program, padded_size, quantize_program
 from emu.spec.programs.types import extent_of
 
@@ -69,6 +71,10 @@ class QuantizeForm(Form):
         """The rotation of the recipe."""
         return next(iter(transforms(self.recipe)), None)
 
+    def together(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        """Return rows and columns of what shares a scale in a matrix of a shape: a tile, or the whole row."""
+        return (self.tile[0], shape[1]) if lower(self.operation.program).whole_rows else self.tile
+
     def shapes(self, operands: Arrays) -> dict[str, Shape]:
         """Codes are padded to whole tiles where the recipe keeps the padding; values are not."""
         main = operands["x"].shape
@@ -97,12 +103,12 @@ class QuantizeForm(Form):
             yield operands, [case for case, matrix, _ in members for _ in matrix]
 
     def directed(self, asked: Asked) -> Iterator[Question]:
-        """The directed rows, then the recipe's worked examples."""
-        yield from super().directed(asked)
-        told: dict[int | None, list[list[int]]] = {}
+        """The directed rows, then the recipe's worked examples; of large tiles, which take the reference model seconds, those alone."""
+        yield from super().directed(asked) if self.operation.n <= MOST else ()
+        told: dict[tuple[int | None, int], list[list[int]]] = {}
         for matrix, amax in examples(self.recipe, self.source) if self.draws is None else ():
-            told.setdefault(amax, []).extend(matrix)
-        for amax, rows in told.items():
+            told.setdefault((amax, len(matrix[0])), []).extend(matrix)
+        for (amax, _), rows in told.items():
             operands: dict[str, Bits] = {"x": np.array(rows, integer_dtype(self.source))}
             operands |= {} if amax is None else {"tensor_amax": np.array(amax, "u4")}
             yield Question(self.completed(operands, asked.key, "example"), ("example",) * len(rows))
@@ -259,7 +265,7 @@ def open_tiles(form: Form, operands: Arrays) -> Bits | None:
     if not bad.any():
         return None
     height, width = padded_size(recipe, *x.shape)
-    tall, wide = form.block.facts.shape
+    tall, wide = form.together((height, width))
     grid = np.zeros((height, width), bool)
     grid[: x.shape[0], : x.shape[1]] = bad
     tiles = grid.reshape(height // tall, tall, width // wide, wide).any((1, 3))
@@ -310,9 +316,10 @@ def examples(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], 
     for row in recipe.expect:
         mine: Format = get("format", row.source)
         codes = _stated(split(row.x, mine), mine, source)
-        if row.random is None and codes is not None and len(codes) == rows * columns:
+        if row.random is None and codes is not None and len(codes) in (rows * columns, len(codes) if rows * columns == 1 else 0):
             amax = None if row.tensor_amax is None else int(row.tensor_amax, 16)
-            yield [codes[start : start + columns] for start in range(0, len(codes), columns)], amax
+            width = columns if rows * columns > 1 else len(codes)  # an element that is a block: the example is its row
+            yield [codes[start : start + width] for start in range(0, len(codes), width)], amax
 
 
 def _stated(codes: list[int], mine: Format, source: Format) -> list[int] | None:

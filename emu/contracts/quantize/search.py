@@ -27,6 +27,7 @@ from emu.engines.numpy.program import Machine
 from emu.engines.table import choose
 from emu.spec import derive, get
 from emu.spec.models import Format
+from emu.spec.models.block import MOST
 from emu.spec.models.format import FloatFacts
 from emu.spec.programs.lowering import LoweredProgram, LoweredStep, lower
 from emu.spec.programs.types import ELEMENT, TENSOR
@@ -88,6 +89,8 @@ def decisions(form: QuantizeForm, asked: Asked) -> Iterator[Question]:
     if not isinstance(source.facts, FloatFacts) or derive.codes(source).bits > 32:
         return
     tensors = QUICK if asked.few else SLOW if asked.calls == "programs" else WHOLE
+    if form.operation.n > MOST:  # a large tile has the elements of many tensors
+        tensors = max(4, tensors * TILE // form.operation.n)
     for number, (tiles, reach) in enumerate(searched(form, asked.key, tensors if _is_quick(form) else min(tensors, 4))):
         across = 1 if lower(form.operation.program).whole_rows else max(1 + number % 4, asked.multiple[1] // form.tile[1])
         operands = _laid(form, tiles, across)
@@ -126,7 +129,7 @@ class _Search:
     def __init__(self, form: QuantizeForm, draws: Draws, tensors: int) -> None:
         self.form, self.draws = form, draws
         self.source, self.program = form.source, form.operation.program
-        self.tall, self.wide = form.operation.block.facts.shape
+        self.tall, self.wide = form.operation.rows, form.operation.columns
         self.lanes = self.tall * self.wide
         derived = derive.codes(self.source)
         assert isinstance(self.source.facts, FloatFacts)
@@ -291,9 +294,9 @@ class _Search:
         codes, levels = [], []
         for cells in self.cells(tiles, self.plan):
             count = len(cells["x"])
-            codes.append(_flat(cells[self.program.outputs["codes"]], count, self.lanes))
+            codes.append(_flat(cells[self.program.outputs["codes"]], count, self.form.operation.cells))
             own = [self.program.outputs[level.name] for level in self.form.operation.block.facts.levels if level.granularity != "tensor"]
-            levels.append(np.concatenate([_flat(cells[name], count) for name in own], axis=1))
+            levels.append(np.concatenate([np.zeros((count, 0), np.int64), *(_flat(cells[name], count) for name in own)], axis=1))
         found = np.concatenate(codes)
         return np.where(found < self.ranks.size, found, 0), np.concatenate(levels)  # a code that nobody knows is a marker beyond all codes
 
@@ -306,7 +309,7 @@ class _Search:
             if part.amax is not None:
                 given["tensor_amax"] = to_fp32(part.amax, self.program.arithmetic).reshape(-1, 1, 1, 1)
             given |= Machine(plan, given, self.signs).run(plan.once)
-            given["x"] = to_values(part.x, self.source).reshape(-1, self.tall, 1, self.wide)
+            given["x"] = to_values(part.x, self.source).reshape(-1, *self.form.operation.cells)
             if part.random is not None:
                 given["random"] = part.random.reshape(given["x"].shape)
             yield Machine(plan, given, self.signs).run(plan.each)
@@ -357,6 +360,7 @@ class _Search:
                 tensors=int(self.maxima is not None), blocks=part.size, codes=set(np.unique(codes[part]).tolist()), magnitudes=several,
                 changes=_counted(beside[part]), most_changes=int(self.ranks.max()), ties=int(ties[part].sum()),
                 scales=set() if scales is None else set(np.unique(scales[part]).tolist()), scale_changes=int(changed[part].sum()),
+                of_tensor=not own,
             )
             for part in parts
         ]  # fmt: skip
@@ -424,12 +428,9 @@ def _counted(ranks: Bits) -> dict[int, int]:
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
-def _flat(cells: Bits, count: int, width: int = 0) -> Bits:
-    """Return the cells of each tile in a row; numbers as their bits."""
-    if width:
-        tall = cells.shape[1]
-        cells = np.broadcast_to(cells, (count, tall, 1, width // tall)) if tall * cells.shape[-1] != width else cells
-    bits = np.ascontiguousarray(np.broadcast_to(cells, (count, *cells.shape[1:])))
+def _flat(cells: Bits, count: int, shape: tuple[int, ...] = ()) -> Bits:
+    """Return the cells of each tile in a row, broadcast to a shape where one is given; numbers as their bits."""
+    bits = np.ascontiguousarray(np.broadcast_to(cells, (count, *(shape or cells.shape[1:]))))
     return (bits.view(np.uint32) if bits.dtype == np.float32 else bits).reshape(count, -1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,17 @@ from emu.spec.programs.program import Program
 from emu.spec.programs.types import Instruction, extent_of
 
 Lists = list[list[int]]
+ACROSS: Final = 16  # elements of a row of a suite where a block is one element: its scale is that of the row, or of the tensor
+
+
+def is_element(block: Block) -> bool:
+    """Tell whether a block is one element: its scale is that of the row, or of the tensor."""
+    return tuple(block.facts.shape) == (1, 1)
+
+
+def columns_of(block: Block) -> int:
+    """Return the columns of a row of a suite: of a block, or more where a block is one element."""
+    return ACROSS if is_element(block) else block.facts.shape[1]
 
 
 def level_parts(level: LevelFacts, block: Block) -> tuple[int, int]:
@@ -47,9 +58,10 @@ def unmarked(array: Any, fmt: Format) -> Lists:
 
 
 def amax_program_of(program: Program) -> Program | None:
-    """Return the part of a program that leads to its first maximum over a whole block or tile; None where it takes none."""
-    shape = program.block.facts.shape
-    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.extent in ((1, shape[1]), tuple(shape))), None)
+    """Return the part of a program that leads to its first maximum over a whole block, tile or row; None where it takes none."""
+    shape = tuple(program.block.facts.shape)
+    whole = ((1, 0),) if is_element(program.block) else ((1, shape[1]), shape)  # 0: as wide as the row is
+    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.extent in whole), None)
     if wanted is None:
         return None
     needed: set[str] = {wanted.out}
@@ -81,8 +93,13 @@ class Tiles(ABC):
 
     @property
     def columns(self) -> int:
-        """Columns of a tile."""
-        return self.block.facts.shape[1]
+        """Columns of a tile; where a block is one element, those of a row of a suite."""
+        return columns_of(self.block)
+
+    @property
+    def cells(self) -> tuple[int, int, int]:
+        """Rows, blocks and lanes of a tile, as programs take them."""
+        return self.rows, self.columns // self.block.facts.shape[1], self.block.facts.shape[1]
 
     @property
     def n(self) -> int:

@@ -6,10 +6,12 @@ function columnsOf(id, from) {
     return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
   });
 }
+/** The values of a row of a suite: those of a block; of a block of one value more, which share the scale of the row or of the tensor. */
+const acrossOf = ({rows, columns}) => rows * columns === 1 ? META.across : columns;
 /** Of a recipe of the descriptor the columns that go in, as emu_ref has them. */
 function inputsOf(id, from) {
   if (!isOwnRecipe(id)) return columnsOf(id, from).filter(({role}) => role === "in" || role === "r");
-  const {rows, columns, amax, tail} = programFacts(programOf(id)), {bits: drawn, lanes, wordBits} = drawingOf(id), n = rows * columns;
+  const facts = programFacts(programOf(id)), {rows, amax, tail} = facts, {bits: drawn, lanes, wordBits} = drawingOf(id), n = rows * acrossOf(facts);
   const all = [["x", "in", n, factsOf(formatOf(from)).width], ...(amax ? [["ts", "in", 1, 32]] : []), ...(tail !== TAIL.error && rows === 1 ? [["n_valid", "in", 1, 8]] : []), ...(drawn ? [["r", "r", n / lanes, wordBits]] : [])];
   return all.map(([name, role, lanes_, bits]) => ({name, role, lanes: lanes_, bits, anyNan: false, digits: Math.ceil(lanes_ * bits / 4)}));
 }
@@ -93,10 +95,10 @@ function rowSays(row, trace, codes, from, amax, drawn) {
 
 /** Rows of a recipe, {column, text} of each word, a block each. */
 function blockRows(state, id, some = columnsOf) {
-  const {codes, from, rows} = takenOf(state), facts = programFacts(programOf(id)), columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
+  const {codes, from, rows} = takenOf(state), own = programFacts(programOf(id)), facts = {...own, columns: acrossOf(own)}, columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
   some(id, from);
   if (rows % facts.rows) refuse(`Copy .tv row: a row of ${id} has ${facts.rows} rows of values: give a multiple of them`);
-  if ((columns > facts.columns || rows > facts.rows) && !recipeOf(id).alone) refuse(`Copy .tv row: ${id} looks at more than a block: give one block`);
+  if ((columns > facts.columns || rows > facts.rows) && !recipeOf(id).alone) refuse(`Copy .tv row: ${id} looks at more than a block: give one block` + (own.columns < facts.columns ? `, ${facts.columns} values at most` : ""));
   if (drawn && rows > 1 && columns % drawn.lanes) refuse(`Copy .tv row: ${drawn.lanes} values share a random word: give a multiple of them in each row`);
   const given = amaxOf(state), whole = traceOf(id, codes, given, from, rows, drawn?.integers);
   const maximum = whole.maximum && whole.maximum.code !== "open" ? BigInt(whole.maximum.code) : given;
@@ -104,10 +106,12 @@ function blockRows(state, id, some = columnsOf) {
   for (let top = 0; top < rows; top += facts.rows)
     for (let left = 0; left < columns; left += facts.columns) {
       const part = drawn && {integers: blockIn(drawn.integers, columns, top, left, facts), words: blockIn(drawn.words, Math.ceil(columns / drawn.lanes), top, left / drawn.lanes, {rows: facts.rows, columns: Math.ceil(facts.columns / drawn.lanes)})};
-      out.push(rowOfBlock(id, from, blockIn(codes, columns, top, left, facts), maximum, facts.rows, part, some(id, from)));
+      out.push(rowOfBlock(id, from, filledUp(blockIn(codes, columns, top, left, facts), own.columns < facts.columns ? facts.columns : 0), maximum, facts.rows, part, some(id, from)));
     }
   return out;
 }
+/** Codes with zeros behind them, which change no maximum. */
+const filledUp = (codes, count) => [...codes, ...Array(Math.max(0, count - codes.length)).fill(0n)];
 /** Whether rows of a suite hold what the room has. */
 function isInRows(state, id) {
   try { return blockRows(state, id, inputsOf).length > 0; } catch (error) { if (error instanceof Refusal) return false; throw error; }

@@ -1,0 +1,84 @@
+"""identify a quantize kernel whose scale is that of a row, of the tensor or of a large tile: the recipes are few, and each is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from emu.base.errors import EmuError
+from emu.check.model import Target
+from emu.check.report.model import Report
+from emu.check.run import check
+from emu.contracts import form_of
+from emu.contracts.form import Arrays, Bits, integer_dtype
+from emu.identify.layout import LARGEST, question
+from emu.identify.model import Axis, Departure, Identity
+from emu.identify.quantize_calls import ask
+from emu.spec.models import Block, Recipe
+from emu.spec.registry import get, names
+
+ASKED: Final = ("directed", "stratified")
+
+
+def identify_shared(target: Target, among: Sequence[str] | None, multiple: tuple[int, int] = (1, 1)) -> Identity | None:
+    """Return which of those recipes a kernel follows, or is nearest to; None where its answers have the shapes of none of them.
+
+    among: ids of recipes, None: all.   multiple: rows and columns that the kernel needs.   Tests: tests/identify/test_identify_shared.py.
+    """
+    found: dict[str, Report] = {}
+    x = question(target.source or "fp32", 1)[1]
+    answers = ask(target, x, LARGEST, np.zeros(x.shape, np.uint32), multiple)
+    for name in recipes_of_shared_scales():
+        if (among is None or name in among) and _is_of(name, target, x, answers):
+            try:
+                report = check(target, f"quantize/{name}", suites=ASKED, multiple=multiple)
+            except EmuError:  # the target cannot be asked in its terms
+                continue
+            if report.verdict in ("pass", "differs"):
+                found[name] = report
+    if not found:
+        return None
+    fits = [name for name, report in found.items() if report.verdict == "pass"]
+    best = min(found, key=lambda name: (found[name].verdict != "pass", found[name].differing / found[name].compared))
+    report = found[best]
+    recipe: Recipe = get("recipe", best)
+    title = f"{best} ({recipe.title})" if fits else f"nothing documented; nearest {best}"
+    return Identity(
+        target.name,
+        target.op,
+        "documented" if fits else "nearest",
+        tuple(fits) or (best,),
+        title,
+        (Axis("layout", "scales", _whose(_block(best))),),
+        departures=tuple(Departure(one.operands, one.place, one.want, one.got) for one in (failure.example for failure in report.failures)),
+        asked=report.compared,
+        agreed=report.compared - report.differing,
+    )
+
+
+def _is_of(recipe: str, target: Target, x: Bits, answers: Arrays) -> bool:
+    """Tell whether answers to x have the names, shapes and widths that a recipe gives them."""
+    form = form_of(f"quantize/{recipe}", target.source)
+    shapes = form.shapes({"x": x})
+    given = [name for name in form.answers if name in answers and answers[name].shape == shapes[name]]
+    return given == list(form.answers) and all(answers[name].dtype == integer_dtype(form.answers[name]) for name in given)
+
+
+def recipes_of_shared_scales() -> list[str]:
+    """Return the ids of the recipes whose scale is that of a row, of the tensor or of a large tile."""
+    return [name for name in names("recipe") if not _block(name).is_alone]
+
+
+def _block(recipe: str) -> Block:
+    found: Block = get("block", get("recipe", recipe).facts.block)
+    return found
+
+
+def _whose(block: Block) -> str:
+    """Return what shares a scale, in words."""
+    rows, columns = block.facts.shape
+    if rows * columns > 1:
+        return f"one for a tile of {rows} x {columns}"
+    return f"one for the {block.scale_level.granularity}"

@@ -1,0 +1,51 @@
+"""Kernels whose scale is that of a row, of the tensor or of a large tile: named, or said to be near; and what has no recipe at all."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from support.shared_scales import by_row, by_tensor, by_tile
+
+from emu.base.errors import OperandError
+from emu.check.targets.python import python_target
+from emu.identify.run import identify
+from emu.identify.shared import recipes_of_shared_scales
+from emu.identify.signatures import contracts_of, identify_any
+
+
+def test_a_kernel_of_rows_has_its_name() -> None:
+    found = identify(python_target(by_row, "quantize/e4m3_row_compressed_tensors"))  # the form is that of others too
+    assert (found.kind, found.found, found.agreed) == ("documented", ("e4m3_row_torchao",), found.asked) and found.asked > 300_000
+    assert [axis.finding for axis in found.axes] == ["one for the row"]
+
+
+def test_a_kernel_of_a_tensor_has_its_name() -> None:
+    found = identify(python_target(by_tensor, "quantize/e4m3_tensor_torchao"), among=["e4m3_tensor_torchao", "e4m3_tensor_modelopt"])
+    assert found.found == ("e4m3_tensor_torchao",) and found.axes[0].finding == "one for the tensor"
+
+
+def test_a_wrong_scale_is_near_and_a_row_shows_it() -> None:
+    found = identify(python_target(lambda x: by_row(x, reciprocal=True), "quantize/e4m3_row_torchao"), among=["e4m3_row_torchao"])
+    assert (found.kind, found.exit_code) == ("nearest", 1) and "departs in" in found.text() and found.agreed < found.asked
+
+
+def test_scales_of_no_recipe_are_one_line() -> None:
+    target = python_target(by_tensor, "quantize/e4m3_tensor_torchao")
+    with pytest.raises(OperandError, match=r"no recipe has as many scales as the kernel gives"):
+        identify(target, among=["nvfp4_te_ref"])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("kernel", "name"), [(by_row, "e4m3_row_torchao"), (by_tile, "e4m3_tile128_deepseek")])
+def test_the_form_is_found_out(kernel: Any, name: str) -> None:
+    found = identify_any(contracts_of("quantize"), lambda contract: nullcontext(python_target(kernel, contract)), None)
+    assert name in found.found and found.kind == "documented"
+
+
+def test_recipes_of_shared_scales_are_those_without_blocks_of_their_own() -> None:
+    assert len(recipes_of_shared_scales()) == 13 and all(name.startswith("e4m3_") for name in recipes_of_shared_scales())
+    assert {f"quantize/{name}" for name in recipes_of_shared_scales()} & set(contracts_of("quantize"))
+    assert not np.intersect1d(contracts_of("dequantize"), [f"dequantize/{name}/exact" for name in recipes_of_shared_scales()]).size
