@@ -115,7 +115,7 @@ def test_misuse(capsys, words, said):
 
 def test_forms_cover_every_shape_of_recipes():
     shapes = {tuple(get("block", get("recipe", text.split("/")[1]).facts.block).facts.shape) for text in contracts_of("quantize")}
-    assert shapes == {(1, 16), (1, 32), (1, 64), (16, 16)}
+    assert shapes == {(1, 16), (1, 32), (1, 64), (16, 16), (1, 1), (128, 128)}
     assert contracts_of("quantize/nvfp4_te") == ["quantize/nvfp4_te_ref"]
 
 
