@@ -16,6 +16,7 @@ from emu.contracts.form import Arrays, Bits, integer_dtype
 from emu.identify.layout import LARGEST, question
 from emu.identify.model import Axis, Departure, Identity
 from emu.identify.quantize_calls import ask
+from emu.spec.contract import recipes_of_blocks
 from emu.spec.models import Block, Recipe
 from emu.spec.registry import get, names
 
@@ -51,7 +52,7 @@ def identify_shared(target: Target, among: Sequence[str] | None, multiple: tuple
         "documented" if fits else "nearest",
         tuple(fits) or (best,),
         title,
-        (Axis("layout", "scales", _whose(_block(best))),),
+        (Axis("layout", "scales", _whose(recipe)),),
         departures=tuple(Departure(one.operands, one.place, one.want, one.got) for one in (failure.example for failure in report.failures)),
         asked=report.compared,
         agreed=report.compared - report.differing,
@@ -68,16 +69,12 @@ def _is_of(recipe: str, target: Target, x: Bits, answers: Arrays) -> bool:
 
 def recipes_of_shared_scales() -> list[str]:
     """Return the ids of the recipes whose scale is that of a row, of the tensor or of a large tile."""
-    return [name for name in names("recipe") if not _block(name).is_alone]
+    return sorted({*names("recipe")} - {*recipes_of_blocks()})
 
 
-def _block(recipe: str) -> Block:
-    found: Block = get("block", get("recipe", recipe).facts.block)
-    return found
-
-
-def _whose(block: Block) -> str:
+def _whose(recipe: Recipe) -> str:
     """Return what shares a scale, in words."""
+    block: Block = get("block", recipe.facts.block)
     rows, columns = block.facts.shape
     if rows * columns > 1:
         return f"one for a tile of {rows} x {columns}"

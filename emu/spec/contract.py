@@ -123,7 +123,7 @@ class _Convert(Grammar):
 
 
 def recipes_of_blocks() -> tuple[str, ...]:
-    """Return the ids of recipes that have suites: one block is a row. Scales of whole rows, of a tensor or of large tiles have none."""
+    """Return the ids of recipes whose suites are listed: a block is a row. Scales of whole rows, of a tensor or of large tiles are not."""
     return tuple(name for name in names("recipe") if get("block", get("recipe", name).facts.block).is_alone)
 
 

@@ -12,6 +12,7 @@ from support.shared_scales import by_row, by_tensor, by_tile
 from emu.base.errors import SpecError
 from emu.contracts import form_of, parse
 from emu.contracts.form import Asked, expect
+from emu.contracts.quantize.blocks import Blocks
 from emu.contracts.quantize.tiles import ACROSS
 from emu.engines.run import run_quantize
 from emu.spec import get, names
@@ -22,8 +23,8 @@ RECIPES = [name for name in names("recipe") if name.startswith("e4m3_")]
 FP32 = get("format", "fp32")
 
 
-def judged(kernel: Callable[..., Any], recipe: str, **more: Any) -> Any:
-    return check(kernel, f"quantize/{recipe}", raises=False, suites=("directed",), **more)
+def judged(kernel: Callable[..., Any], recipe: str) -> Any:
+    return check(kernel, f"quantize/{recipe}", raises=False, suites=("directed",))
 
 
 def test_a_right_kernel_of_rows_passes() -> None:
@@ -96,9 +97,7 @@ def test_a_row_of_a_suite_is_a_row_whose_elements_share_a_scale() -> None:
 
 
 def test_scales_of_16_bits_have_ties_and_ends() -> None:
-    points = (
-        parse("quantize/e4m3_row_bf16_compressed_tensors").chooser.Blocks(parse("quantize/e4m3_row_bf16_compressed_tensors")).scale_points()
-    )
+    points = Blocks(parse("quantize/e4m3_row_bf16_compressed_tensors")).scale_points()
     assert points[2] == ((1 + 1 / 256) * 448, "scale_tie") and len(points) == 5
     codes = {row.values[1] for row in parse("dequantize/e4m3_row_bf16_compressed_tensors/bf16").directed("x") if row.group == "scale"}
     assert codes >= {0x3F80, 0x3F81, 0, 1, 0x7F, 0x80, 0x7F7F, 0x7F80} and max(codes) < 1 << 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from emu.contracts.grid import around, code_at, grid_values, largest, points, source_max
+from emu.contracts.grid import around, code_at, largest, points, source_max
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.ieee import binary_format
@@ -70,14 +70,9 @@ class Blocks:
             return []
         if isinstance(self.scale.facts, ExponentFacts):
             return [(part * 4, "scale_rule") for part in (Fraction(1), Fraction(3, 2), Fraction(7, 4), Fraction(15, 8))]
-        if (derived := derive.codes(self.scale)).bits <= 8:
-            values = grid_values(self.scale)
-            one, last = values.index(Fraction(1)), len(values) - 2
-            pairs = [(values[code], values[code + 1]) for code in (0, 1, one, one + 3, last - 1)]
-        else:
-            one, last = code_at(Fraction(1), self.scale), derived.max_code
-            codes = (0, 1, one, one + 3, last - 1)
-            pairs = [(decode_code(code, self.scale).magnitude, decode_code(code + 1, self.scale).magnitude) for code in codes]
+        one, last = code_at(Fraction(1), self.scale), derive.codes(self.scale).max_code
+        codes = (0, 1, one, one + 3, last - 1)
+        pairs = [(decode_code(code, self.scale).magnitude, decode_code(code + 1, self.scale).magnitude) for code in codes]
         return [((low + high) / 2 * self.unit, "scale_tie") for low, high in pairs]
 
     @property

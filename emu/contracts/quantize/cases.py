@@ -17,7 +17,6 @@ from emu.engines.exact.decode import decode_code
 from emu.spec import derive
 from emu.spec.ieee import binary_format
 from emu.spec.loader import read
-from emu.spec.models.block import MOST
 from emu.spec.registry import get
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class Cases:
 
 def check_block(op: QuantizeContract) -> None:
     """Refuse a recipe whose scales no row of a suite holds. Raises: SpecError."""
-    if op.n > MOST:
+    if op.is_large:
         tile = f"{op.rows} x {op.columns}"
         raise SpecError(f"{op.name}: its tiles of {tile} are more than a row of a suite holds: emu check compares whole matrices")
 

@@ -31,6 +31,7 @@ from emu.contracts.quantize.blocks import Blocks
 from emu.contracts.quantize.search import decisions
 from emu.contracts.quantize.shapes import in_shapes
 from emu.contracts.quantize.steps import code_text, program_lines, trace_dequantize, trace_quantize, value_at
+from emu.contracts.quantize.tiles import is_element
 from emu.contracts.rows import Input
 from emu.engines.exact.block import quantize
 from emu.engines.exact.encode import encode_value
@@ -38,7 +39,6 @@ from emu.engines.exact.value import Value, finite
 from emu.engines.run import run_dequantize, run_quantize
 from emu.spec import derive, get
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
-from emu.spec.models.block import MOST
 from emu.spec.models.format import FloatFacts
 from emu.spec.programs.lowering import lower
 from emu.spec.programs.program import cast_entry, dequantize_program, padded_size, quantize_program
@@ -103,8 +103,8 @@ class QuantizeForm(Form):
             yield operands, [case for case, matrix, _ in members for _ in matrix]
 
     def directed(self, asked: Asked) -> Iterator[Question]:
-        """The directed rows, then the recipe's worked examples; of large tiles, which take the reference model seconds, those alone."""
-        yield from super().directed(asked) if self.operation.n <= MOST else ()
+        """The directed rows, then the recipe's worked examples; of large tiles those alone."""
+        yield from () if self.operation.is_large else super().directed(asked)
         told: dict[tuple[int | None, int], list[list[int]]] = {}
         for matrix, amax in examples(self.recipe, self.source) if self.draws is None else ():
             told.setdefault((amax, len(matrix[0])), []).extend(matrix)
@@ -316,9 +316,9 @@ def examples(recipe: Recipe, source: Format) -> Iterator[tuple[list[list[int]], 
     for row in recipe.expect:
         mine: Format = get("format", row.source)
         codes = _stated(split(row.x, mine), mine, source)
-        if row.random is None and codes is not None and len(codes) in (rows * columns, len(codes) if rows * columns == 1 else 0):
+        if row.random is None and codes is not None and (is_element(block) or len(codes) == rows * columns):
             amax = None if row.tensor_amax is None else int(row.tensor_amax, 16)
-            width = columns if rows * columns > 1 else len(codes)  # an element that is a block: the example is its row
+            width = len(codes) if is_element(block) else columns  # of an element that is a block the example is its row
             yield [codes[start : start + width] for start in range(0, len(codes), width)], amax
 
 

@@ -27,7 +27,6 @@ from emu.engines.numpy.program import Machine
 from emu.engines.table import choose
 from emu.spec import derive, get
 from emu.spec.models import Format
-from emu.spec.models.block import MOST
 from emu.spec.models.format import FloatFacts
 from emu.spec.programs.lowering import LoweredProgram, LoweredStep, lower
 from emu.spec.programs.types import ELEMENT, TENSOR
@@ -89,7 +88,7 @@ def decisions(form: QuantizeForm, asked: Asked) -> Iterator[Question]:
     if not isinstance(source.facts, FloatFacts) or derive.codes(source).bits > 32:
         return
     tensors = QUICK if asked.few else SLOW if asked.calls == "programs" else WHOLE
-    if form.operation.n > MOST:  # a large tile has the elements of many tensors
+    if form.operation.is_large:  # a large tile has the elements of many tensors
         tensors = max(4, tensors * TILE // form.operation.n)
     for number, (tiles, reach) in enumerate(searched(form, asked.key, tensors if _is_quick(form) else min(tensors, 4))):
         across = 1 if lower(form.operation.program).whole_rows else max(1 + number % 4, asked.multiple[1] // form.tile[1])

@@ -12,7 +12,7 @@ from emu.base.caches import lazy
 from emu.engines.numpy import tables
 from emu.spec.derive import OPEN
 from emu.spec.models import Block, Format
-from emu.spec.models.block import LevelFacts
+from emu.spec.models.block import MOST, LevelFacts
 from emu.spec.programs.program import Program
 from emu.spec.programs.types import Instruction, extent_of
 
@@ -95,6 +95,11 @@ class Tiles(ABC):
     def columns(self) -> int:
         """Columns of a tile; where a block is one element, those of a row of a suite."""
         return columns_of(self.block)
+
+    @property
+    def is_large(self) -> bool:
+        """Tell whether a tile has more elements than a row of a suite holds; the reference model takes seconds for one."""
+        return self.n > MOST
 
     @property
     def cells(self) -> tuple[int, int, int]:

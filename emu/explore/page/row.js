@@ -106,12 +106,12 @@ function blockRows(state, id, some = columnsOf) {
   for (let top = 0; top < rows; top += facts.rows)
     for (let left = 0; left < columns; left += facts.columns) {
       const part = drawn && {integers: blockIn(drawn.integers, columns, top, left, facts), words: blockIn(drawn.words, Math.ceil(columns / drawn.lanes), top, left / drawn.lanes, {rows: facts.rows, columns: Math.ceil(facts.columns / drawn.lanes)})};
-      out.push(rowOfBlock(id, from, filledUp(blockIn(codes, columns, top, left, facts), own.columns < facts.columns ? facts.columns : 0), maximum, facts.rows, part, some(id, from)));
+      out.push(rowOfBlock(id, from, filledUp(blockIn(codes, columns, top, left, facts), own), maximum, facts.rows, part, some(id, from)));
     }
   return out;
 }
-/** Codes with zeros behind them, which change no maximum. */
-const filledUp = (codes, count) => [...codes, ...Array(Math.max(0, count - codes.length)).fill(0n)];
+/** Codes of a block, those of a block of one value with zeros behind them, which change no maximum. */
+const filledUp = (codes, facts) => acrossOf(facts) > facts.columns ? [...codes, ...Array(acrossOf(facts) - codes.length).fill(0n)] : codes;
 /** Whether rows of a suite hold what the room has. */
 function isInRows(state, id) {
   try { return blockRows(state, id, inputsOf).length > 0; } catch (error) { if (error instanceof Refusal) return false; throw error; }

@@ -54,8 +54,8 @@ function contractOfDot(state) {
   return {what: `${isRegister ? "accumulate" : "dot"}/${state.m1}`, rows};
 }
 function contractOfBack(state) {
-  const back = backOf(state), {levels} = back, across = acrossOf(back.facts), least = across > back.facts.columns ? across : 0;
-  const rows = tilesOf({facts: {...back.facts, columns: across}, levels}, givenBack(state, back)).map(({codes, sides}) => () => ({codes: filledUp(codes, least), ...Object.fromEntries(levels.map(({name, rows: tall, columns: wide}, i) => [tall || wide ? name : "ts", sides[i]]))}));
+  const back = backOf(state), {levels} = back, across = acrossOf(back.facts);
+  const rows = tilesOf({facts: {...back.facts, columns: across}, levels}, givenBack(state, back)).map(({codes, sides}) => () => ({codes: filledUp(codes, back.facts), ...Object.fromEntries(levels.map(({name, rows: tall, columns: wide}, i) => [tall || wide ? name : "ts", sides[i]]))}));
   return {what: back.contract, result: state.to, rows};
 }
 /** Places of the suites: those of a tensor of so many rows and blocks. */
