@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -83,8 +85,16 @@ def _serve(page: bytes, port: int, place: str) -> None:
         def log_message(self, *_: object) -> None:
             """Say nothing of requests."""
 
+    class Server(ThreadingHTTPServer):
+        """One that goes on without a word where a browser leaves before it has read the answer."""
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Report what is no lost connection."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)
+
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+        server = Server(("127.0.0.1", port), Answer)
     except OSError as error:
         raise FileError(f"port {port}: {error.strerror}: name another with --port, or 0 for any that is free") from None
     with server:

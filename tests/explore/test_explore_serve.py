@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -29,6 +31,16 @@ def opened(tmp_path, monkeypatch) -> Path:
     return told
 
 
+def _leave(address: str) -> None:
+    """Ask for the page, and reset the connection with most of it unread: what is written then fails."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)  # too little for the page to be gone before
+        client.connect(("127.0.0.1", int(address.rstrip("/").rpartition(":")[2])))
+        client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert client.recv(1) == b"H"
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 def test_the_page_is_served_and_ends_with_an_interrupt(opened, page):
     command = [str(Path(sys.executable).with_name("emu")), "explore", "--port", "0", "--open", f"#{LINK}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as server:
@@ -40,6 +52,9 @@ def test_the_page_is_served_and_ends_with_an_interrupt(opened, page):
                 assert answer.read().decode() == page
             with pytest.raises(HTTPError, match="404"):
                 urlopen(f"{address}other")
+            _leave(address)
+            with urlopen(address) as answer:
+                assert answer.status == 200
         finally:
             server.send_signal(signal.SIGINT)
         out, err = server.communicate(timeout=60)
