@@ -35,11 +35,17 @@ LARGEST: Final = 0x40800000  # 4, the largest number of the question, as binary3
 
 @dataclass(frozen=True)
 class Found:
-    """views: how answers are read.   block: rows and columns of one scale; None for a kernel that gives values alone.   axes: in words."""
+    """What the layout is, and the question that told.
+
+    views: how answers are read.   block: rows and columns of one scale; None for a kernel that gives values alone.   axes: in words.
+    x, answers: the matrix that was asked, and the answers as they came.
+    """
 
     views: Views
     block: tuple[int, int] | None
     axes: tuple[Axis, ...]
+    x: Bits
+    answers: dict[str, Bits]
 
 
 def find_layout(target: Target, tall: int = 1, multiple: tuple[int, int] = (1, 1)) -> Found:
@@ -54,7 +60,7 @@ def find_layout(target: Target, tall: int = 1, multiple: tuple[int, int] = (1, 1
     answers, size = _asked(target, x, multiple)
     if "codes" not in answers:
         why = "unobservable here: the kernel gives values, no codes"
-        return Found(Views(size=size), None, (Axis("layout", "packing", why),))
+        return Found(Views(size=size), None, (Axis("layout", "packing", why),), x, answers)
     given = answers["codes"]
     codes, said_codes = _first(_code_views(given, x.shape), lambda shown: _consistent_codes(shown, kinds, tall))
     if said_codes == UNKNOWN and _consistent_codes(unpacked_low(given) if given.shape != x.shape else given, kinds, tall, falling=False):
@@ -68,7 +74,7 @@ def find_layout(target: Target, tall: int = 1, multiple: tuple[int, int] = (1, 1
         axes.append(Axis("layout", "scales", said))
         if scale not in (as_given, transposed):
             size = lcm(size[0], PADDED[0]), lcm(size[1], PADDED[1])
-    return Found(Views(codes, scale, size, tuple(axis.finding for axis in axes)), block, tuple(axes))
+    return Found(Views(codes, scale, size, tuple(axis.finding for axis in axes)), block, tuple(axes), x, answers)
 
 
 def question(source: str, tall: int) -> tuple[Bits, Bits]:

@@ -20,7 +20,7 @@ from emu.identify.model import Axis, Departure, Identity, Pair, PairVerdict
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
-from emu.identify.shapes import at_shapes
+from emu.identify.shapes import confirmed_at
 from emu.identify.shared import identify_shared
 from emu.spec import derive
 from emu.spec.models import Block, Format
@@ -103,7 +103,7 @@ def identify_quantize(
     Raises: TargetError, OperandError (no recipe has its blocks; shapes for a kernel that gives values alone).
     """
     layout = _layout(target, multiple)
-    whole = _without_blocks(target, among, layout, multiple, bool(shapes))
+    whole = _without_blocks(target, among, layout, multiple, shapes)
     if whole is not None:
         return whole
     assert layout.block is not None
@@ -128,7 +128,7 @@ def identify_quantize(
         if other is None:
             items = told_of_signs(target, items) if asked.unsigned else items
             found_it = report(target, layout, asked, known, "documented" if items[0].is_documented else "variant", items)
-            return _confirmed_at(target, layout, asked, items[0], shapes, found_it)
+            return confirmed_at(target, layout.views, items[0].recipe, asked.source, shapes, found_it, items[0].base)
         shown = other
     plain_kind, plain_items = _decode(asked.finite(), known)
     if plain_kind != "nearest" and known_view:
@@ -145,17 +145,17 @@ def identify_quantize(
 
 
 def _without_blocks(
-    target: Target, among: Sequence[str] | None, layout: Found, multiple: tuple[int, int], in_shapes: bool
+    target: Target, among: Sequence[str] | None, layout: Found, multiple: tuple[int, int], shapes: Sequence[tuple[int, int]]
 ) -> Identity | None:
     """Return what a kernel is whose scale more than a block shares, or that gives values alone; None where its answers follow blocks."""
     if len(layout.axes) > 1:  # it gives scales
-        shared = identify_shared(target, among, multiple) if UNKNOWN in layout.views.words and not in_shapes else None
+        shared = identify_shared(target, among, layout, multiple, shapes) if UNKNOWN in layout.views.words else None
         if shared is None and layout.block is None:
             raise OperandError("identify: no recipe has as many scales as the kernel gives: leave --among out, or name their layout")
         return shared
     if layout.block is not None:
         return None
-    if in_shapes:
+    if shapes:
         raise OperandError("identify: shapes are asked of kernels that give codes: leave them out")
     from emu.identify.values import identify_values
 
@@ -168,21 +168,6 @@ def _as_wide(known: Sequence[Variant], codes: NDArray[np.int64]) -> list[Variant
     widths = {item.base: derive.codes(get("format", get("block", item.recipe.facts.block).element_formats[0])).bits for item in known}
     fitting = [bits for bits in widths.values() if bits >= least]
     return [item for item in known if widths[item.base] == min(fitting)] if fitting else list(known)
-
-
-def _confirmed_at(
-    target: Target, layout: Found, asked: QuantizeAnswers, item: Variant, shapes: Sequence[tuple[int, int]], found: Identity
-) -> Identity:
-    """Return what was found with what is said of some shapes; only the nearest where the kernel departs in one."""
-    said, departures = at_shapes(target, layout.views, item, asked.source, shapes)
-    axes = (*found.axes, *said)
-    if not departures:
-        return replace(found, axes=axes, asked=found.asked + len(said), agreed=found.agreed + len(said))
-    title = f"nothing documented; nearest {item.base}: {found.found[0]} on whole blocks, departs in shapes"
-    counts = found.asked + len(said), found.agreed + len(said) - len(departures)
-    return replace(
-        found, kind="nearest", found=(item.base,), title=title, axes=axes, departures=tuple(departures), asked=counts[0], agreed=counts[1]
-    )
 
 
 def _documented(items: Sequence[Variant], known: Sequence[Variant]) -> list[Variant]:

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from emu.base.errors import TargetError
 from emu.check.model import Target
-from emu.contracts.quantize.variants import Variant
 from emu.engines.c_ref.call import code_dtype
 from emu.identify.cases import drawn_codes
-from emu.identify.model import Axis, Departure
+from emu.identify.model import Axis, Departure, Identity
 from emu.identify.quantize_calls import Views, ask
 from emu.identify.rows import OPEN, Call, Tile, canonical, narrowed, quantized, random_bits
 from emu.spec.ieee import binary_format
-from emu.spec.models import Block, Format
+from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.program import quantize_program
 from emu.spec.registry import get
 
 
-def at_shapes(
-    target: Target, views: Views, item: Variant, source: Format, shapes: Sequence[tuple[int, int]]
+def confirmed_at(
+    target: Target, views: Views, recipe: Recipe, source: Format, shapes: Sequence[tuple[int, int]], found: Identity, base: str = ""
+) -> Identity:
+    """Return what was found with what is said of some shapes; only the nearest where the kernel departs in one.
+
+    recipe: what was found.   base: id of the documented recipe that it changes; "": none, it is one itself.
+    """
+    said, departures = _at_shapes(target, views, recipe, source, shapes)
+    axes = (*found.axes, *said)
+    if not departures:
+        return replace(found, axes=axes, asked=found.asked + len(said), agreed=found.agreed + len(said))
+    name = base or recipe.id
+    title = f"nothing documented; nearest {name}: {found.found[0]} on whole blocks, departs in shapes"
+    counts = found.asked + len(said), found.agreed + len(said) - len(departures)
+    return replace(
+        found, kind="nearest", found=(name,), title=title, axes=axes, departures=tuple(departures), asked=counts[0], agreed=counts[1]
+    )
+
+
+def _at_shapes(
+    target: Target, views: Views, recipe: Recipe, source: Format, shapes: Sequence[tuple[int, int]]
 ) -> tuple[list[Axis], list[Departure]]:
     """Ask random matrices of some shapes. Returns: what is said of each shape, and the first place of each where a kernel departs."""
     said, out = [], []
     for shape in shapes:
         text = f"{shape[0]}x{shape[1]}"
         call = _call(shape, source)
-        program = quantize_program(item.recipe)
-        wanted = quantized(item.recipe, program, call, source, call.amax if program.reads("tensor_amax") else None)
+        program = quantize_program(recipe)
+        wanted = quantized(recipe, program, call, source, call.amax if program.reads("tensor_amax") else None)
         if wanted is None:
             said.append(Axis("shapes", text, "the recipe does not take it"))
             continue
@@ -39,7 +58,7 @@ def at_shapes(
             said.append(Axis("shapes", text, f"{error.verdict}: {error}"))
             out.append(Departure({"x": f"random, {text}"}, "codes", "an answer", error.verdict))
             continue
-        departure = _departure(found, wanted, views, item, shape)
+        departure = _departure(found, wanted, views, recipe, shape)
         said.append(Axis("shapes", text, "departs" if departure else "agrees"))
         out += [departure] if departure else []
     return said, out
@@ -55,10 +74,10 @@ def _call(shape: tuple[int, int], source: Format) -> Call:
 
 
 def _departure(
-    found: dict[str, np.ndarray], wanted: tuple[np.ndarray, dict[str, np.ndarray]], views: Views, item: Variant, shape: tuple[int, int]
+    found: dict[str, np.ndarray], wanted: tuple[np.ndarray, dict[str, np.ndarray]], views: Views, recipe: Recipe, shape: tuple[int, int]
 ) -> Departure | None:
     """Return the first place where answers differ, scales before codes; None without one."""
-    block: Block = get("block", item.recipe.facts.block)
+    block: Block = get("block", recipe.facts.block)
     formats = {level.name: level.format for level in block.facts.levels}
     expected = {**wanted[1], "codes": wanted[0]}
     for name in sorted(found, key=lambda name: name == "codes"):

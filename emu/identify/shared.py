@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from emu.base.errors import EmuError
 from emu.check.model import Target
 from emu.check.report.model import Report
 from emu.check.run import check
 from emu.contracts import form_of
 from emu.contracts.form import Arrays, Bits, integer_dtype
-from emu.identify.layout import LARGEST, question
+from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity
-from emu.identify.quantize_calls import ask
+from emu.identify.quantize_calls import Views
+from emu.identify.shapes import confirmed_at
 from emu.spec.contract import recipes_of_blocks
 from emu.spec.models import Block, Recipe
 from emu.spec.registry import get, names
@@ -23,16 +22,21 @@ from emu.spec.registry import get, names
 ASKED: Final = ("directed", "stratified")
 
 
-def identify_shared(target: Target, among: Sequence[str] | None, multiple: tuple[int, int] = (1, 1)) -> Identity | None:
+def identify_shared(
+    target: Target,
+    among: Sequence[str] | None,
+    layout: Found,
+    multiple: tuple[int, int] = (1, 1),
+    shapes: Sequence[tuple[int, int]] = (),
+) -> Identity | None:
     """Return which of those recipes a kernel follows, or is nearest to; None where its answers have the shapes of none of them.
 
-    among: ids of recipes, None: all.   multiple: rows and columns that the kernel needs.   Tests: tests/identify/test_identify_shared.py.
+    among: ids of recipes, None: all.   layout: what find_layout asked, and the answers.   multiple: rows and columns that the kernel needs.
+    shapes: of matrices that confirm what was found too.   Tests: tests/identify/test_identify_shared.py.
     """
     found: dict[str, Report] = {}
-    x = question(target.source or "fp32", 1)[1]
-    answers = ask(target, x, LARGEST, np.zeros(x.shape, np.uint32), multiple)
     for name in recipes_of_shared_scales():
-        if (among is None or name in among) and _is_of(name, target, x, answers):
+        if (among is None or name in among) and _is_of(name, target, layout.x, layout.answers):
             try:
                 report = check(target, f"quantize/{name}", suites=ASKED, multiple=multiple)
             except EmuError:  # the target cannot be asked in its terms
@@ -46,7 +50,7 @@ def identify_shared(target: Target, among: Sequence[str] | None, multiple: tuple
     report = found[best]
     recipe: Recipe = get("recipe", best)
     title = f"{best} ({recipe.title})" if fits else f"nothing documented; nearest {best}"
-    return Identity(
+    identity = Identity(
         target.name,
         target.op,
         "documented" if fits else "nearest",
@@ -57,6 +61,9 @@ def identify_shared(target: Target, among: Sequence[str] | None, multiple: tuple
         asked=report.compared,
         agreed=report.compared - report.differing,
     )
+    if not fits or not shapes:
+        return identity
+    return confirmed_at(target, Views(size=multiple), recipe, get("format", target.source or "fp32"), shapes, identity)
 
 
 def _is_of(recipe: str, target: Target, x: Bits, answers: Arrays) -> bool:

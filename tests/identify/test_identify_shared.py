@@ -11,6 +11,7 @@ from support.shared_scales import by_row, by_tensor, by_tile
 
 from emu.base.errors import OperandError
 from emu.check.targets.python import python_target
+from emu.identify.layout import question
 from emu.identify.run import identify
 from emu.identify.shared import recipes_of_shared_scales
 from emu.identify.signatures import contracts_of, identify_any
@@ -30,6 +31,38 @@ def test_a_kernel_of_a_tensor_has_its_name() -> None:
 def test_a_wrong_scale_is_near_and_a_row_shows_it() -> None:
     found = identify(python_target(lambda x: by_row(x, reciprocal=True), "quantize/e4m3_row_torchao"), among=["e4m3_row_torchao"])
     assert (found.kind, found.exit_code) == ("nearest", 1) and "departs in" in found.text() and found.agreed < found.asked
+
+
+def test_what_told_the_layout_is_asked_once() -> None:
+    asked: list[bytes] = []
+
+    def kernel(x: Any) -> dict[str, Any]:
+        asked.append(x.tobytes())
+        return by_row(x)
+
+    found = identify(python_target(kernel, "quantize/e4m3_row_torchao"), among=["e4m3_row_torchao"])
+    assert found.kind == "documented" and asked.count(question("fp32", 1)[1].tobytes()) == 1
+
+
+def test_shapes_are_asked_of_them_too() -> None:
+    among, shapes = ["e4m3_row_torchao"], [(7, 33), (3, 40)]
+    right = identify(python_target(by_row, "quantize/e4m3_row_torchao"), among=among, shapes=shapes)
+    assert right.found == ("e4m3_row_torchao",) and right.agreed == right.asked
+    assert [axis.finding for axis in right.axes if axis.stage == "shapes"] == ["agrees", "agrees"]
+
+    def short(x: Any) -> dict[str, Any]:
+        return by_row(x, share=2 if x.shape[1] == 33 else 1)
+
+    wrong = identify(python_target(short, "quantize/e4m3_row_torchao"), among=among, shapes=shapes)
+    assert wrong.kind == "nearest" and wrong.agreed == wrong.asked - 1
+    assert [axis.finding for axis in wrong.axes if axis.stage == "shapes"] == ["departs", "agrees"]
+    assert [departure.where for departure in wrong.departures] == ["scale[1, 0]"]
+
+
+def test_shapes_of_a_tensor() -> None:
+    target = python_target(by_tensor, "quantize/e4m3_tensor_torchao")
+    found = identify(target, among=["e4m3_tensor_torchao"], shapes=[(7, 33)])
+    assert found.found == ("e4m3_tensor_torchao",) and found.axes[-1].finding == "agrees"
 
 
 def test_scales_of_no_recipe_are_one_line() -> None:
