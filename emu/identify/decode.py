@@ -15,6 +15,7 @@ from emu.check.model import Target
 from emu.engines.run import run_decode, run_dequantize
 from emu.identify.model import Axis, Departure, Identity, Pair
 from emu.identify.rows import KEY, OPEN, canonical
+from emu.identify.shared import identify_shared_dequantize, recipes_of_shared_scales
 from emu.spec import derive
 from emu.spec.contract import recipes_of_blocks
 from emu.spec.models import Block, Format, Recipe
@@ -80,12 +81,17 @@ def _formats(codes: Any, bits: int, given: Any, result: Format, among: Sequence[
 
 
 def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity:
-    """Return which recipe's dequantize profile a kernel follows. Raises: TargetError, OperandError (it took no question)."""
+    """Return which recipe's dequantize profile a kernel follows. Raises: TargetError, OperandError (it took no question).
+
+    Recipes of blocks are asked first; those whose scales more than a block shares where none of them gives every answer.
+    """
     result: Format = get("format", target.result or "fp32")
     found: list[Known] = []
     asked: dict[str, tuple[dict[str, Any], Any]] = {}
     for name in among or recipes_of_blocks():
         recipe: Recipe = get("recipe", name)
+        if recipe.id in recipes_of_shared_scales():
+            continue
         block: Block = get("block", recipe.facts.block)
         key = str([block.facts.shape, block.element_formats, [level.model_dump() for level in block.facts.levels]])
         if key not in asked:
@@ -93,7 +99,15 @@ def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity
         operands, given = asked[key]
         if given is not None:
             found += _profiles(recipe, operands, canonical(given, result), result)
-    return _report(target, _confirmed(target, found, result), "profile")
+    whole = _report(target, _confirmed(target, found, result), "profile") if found else None
+    if whole is not None and whole.kind == "documented":
+        return whole
+    shared = identify_shared_dequantize(target, among or None)
+    if shared is None:
+        return whole or _report(target, (), "profile")
+    if whole is None or shared.kind == "documented":
+        return shared
+    return max(shared, whole, key=lambda item: item.agreed / item.asked)
 
 
 def _confirmed(target: Target, found: list[Known], result: Format) -> list[Known]:

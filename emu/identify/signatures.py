@@ -34,7 +34,7 @@ def contracts_of(op: str, among: Sequence[str] | None = None) -> list[str]:
     if op == "quantize":
         return [f"quantize/{name}" for name in (*_recipes(recipes_of_blocks()), *_recipes(recipes_of_shared_scales()))]
     if op == "dequantize":
-        return [f"dequantize/{name}/{_profile(name)}" for name in _recipes(recipes_of_blocks())]
+        return [f"dequantize/{name}/{_profile(name)}" for name in (*_recipes(recipes_of_blocks()), *_recipes(recipes_of_shared_scales()))]
     if op == "convert":
         return _conversions()
     if op == "decode":

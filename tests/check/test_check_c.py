@@ -6,10 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from emu.base.errors import OperandError, ToolError
+from emu.base.errors import OperandError, TargetError, ToolError
 from emu.check.run import check
 from emu.check.targets.c import GUARD, c_target
 from emu.check.targets.named import parse_target
+from emu.check.targets.python import python_target
 from emu.check.targets.signature import parse_signature
 
 CONTRACT = "convert/e2m1/rne/nvidia"
@@ -29,6 +30,9 @@ void tie(const float *x, size_t n, uint8_t *codes) { for (size_t i = 0; i < n; i
 void outside(const float *x, size_t n, uint8_t *codes) { right(x, n, codes); codes[n] = 0; }
 int status(const float *x, size_t n, uint8_t *codes) { right(x, n, codes); return 3; }
 void input(float *x, size_t n, uint8_t *codes) { right(x, n, codes); x[0] = 1; }
+void scaled(const uint8_t *codes, const float *scale, size_t n, float *values) {
+    for (size_t i = 0; i < n; i++) values[i] = scale[0] * codes[i];
+}
 void crash(const float *x, size_t n, uint8_t *codes) { *(volatile int *)0 = (int)n; }
 """
 ARGUMENTS = "x: const float*, n: size_t, codes: uint8_t*"
@@ -44,6 +48,20 @@ def library(tmp_path_factory):
     (folder / "k.c").write_text(SOURCE)
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", folder / "k.so", folder / "k.c"], check=True)
     return folder / "k.so"
+
+
+@pytest.mark.parametrize("python", [True, False])
+def test_operands_of_another_width_are_refused(library, python):
+    contract, asked = "dequantize/e4m3_row_torchao/exact", []
+    if python:
+        target = python_target(lambda codes, scale: asked.append(scale) or np.float32(scale) * codes, contract)
+    else:
+        target = c_target(library, "scaled(codes: const uint8_t*, scale: const float*, n: size_t, values: float*)", contract)
+    operands = {"codes": np.zeros((4, 2), np.uint8), "scale": np.zeros((4, 1), np.uint32)}
+    assert target(operands)["values"].shape == (4, 2)
+    with pytest.raises(TargetError, match=r"scale .*another width") as found:
+        target({**operands, "scale": operands["scale"].astype(np.uint16)})
+    assert found.value.verdict == "shape" and len(asked) == python
 
 
 def made(library, name, arguments=ARGUMENTS, tail=""):

@@ -1,4 +1,4 @@
-"""FP8 quantizers written by hand: one scale for a row, for the tensor, or for a tile of 128 x 128; with a fault where one is asked for."""
+"""FP8 by hand: one scale for a row, the tensor or a tile of 128 x 128, and the way back; with a fault where one is asked for."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def codes_of(scaled: Any) -> Any:
     with np.errstate(invalid="ignore"):
         found = np.clip(scaled, -TOP, TOP).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
     return np.where(np.isnan(scaled), np.uint8(0xFF), found)
+
+
+def values_of(codes: Any, scale: Any) -> Any:
+    """The product of E4M3 codes and a scale, in binary32."""
+    return codes.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * scale
 
 
 def by_row(x: Any, reciprocal: bool = False, share: int = 1) -> dict[str, Any]:

@@ -92,7 +92,10 @@ class CTarget:
 
     def _copy(self, item: Parameter, operands: Arrays) -> Bits:
         """Return the bytes of an operand between bytes with every bit set: floats that are read beyond it are NaN."""
-        own = np.ascontiguousarray(operands[_operand(item, self.form)]).reshape(-1).view(np.uint8)
+        given = operands[_operand(item, self.form)]
+        if item.size not in (0, given.dtype.itemsize):  # 0: void
+            raise TargetError("shape", f"{self.name} takes {item.name} as {item.type}, and is asked with codes of another width")
+        own = np.ascontiguousarray(given).reshape(-1).view(np.uint8)
         return np.concatenate([np.full(GUARD, 0xFF, np.uint8), own, np.full(GUARD, 0xFF, np.uint8)])
 
     def _place(self, item: Parameter, shapes: dict[str, tuple[int, ...]]) -> tuple[tuple[int, ...], str]:

@@ -14,7 +14,7 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.model import RAISED, Calls
 from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, named, read
 from emu.contracts import form_of
-from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names
+from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names, integer_dtype
 from emu.spec.contract import parse
 from emu.spec.models import Format
 
@@ -75,6 +75,8 @@ class PythonTarget:
         floats = fmt is not None and fmt.id in FLOATS and self.kind != "bits"
         if name == "signs":
             return int(bits)
+        if fmt is not None and bits.dtype.itemsize != np.dtype(integer_dtype(fmt)).itemsize:
+            raise TargetError("shape", f"{self.name} was declared with {name} in {fmt.id}, and is asked with codes of another width")
         copy = laid(bits, layout) if name == self.form.main else np.array(bits, order="C")
         if self.library == "numpy":
             if floats and not copy.shape:
