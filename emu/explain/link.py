@@ -119,11 +119,10 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         return _of_group(operation, [int(code) for code in x[row, first : first + size]], None if signs is None else int(signs))
     if op == "quantize":
         x, amax, random = operands["x"], operands.get("tensor_amax"), operands.get("random")
-        if operands.get("signs") is not None:
-            return None
+        more = {} if operands.get("signs") is None else {"signs": f"0x{int(operands['signs']):X}"}
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
-        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at)
+        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
     return _of_row(operation, operands, at) if op == "dot" else None
 
 
@@ -224,8 +223,6 @@ def _exactly(value: Value, fmt: Format) -> int | None:
 def _of_fused(operation: Any, codes: Sequence[int], named: Mapping[str, int]) -> Part:
     """Return the block of a fused quantizer: Block rotates before the recipe where the instruction does."""
     facts = operation.facts
-    if facts.signs_operand is not None and facts.transform is None:
-        return Part(None, f"emu explore takes no signs for the rotation that {facts.recipe} has of its own")
     row = codes[::-1] if facts.result.first == "high" else codes  # the first element of the block is the first lane of the manual
     more = {} if facts.transform is None else {"rotate": facts.transform}
     if facts.signs_operand is not None:
@@ -354,7 +351,7 @@ def _of_block(
 ) -> str | None:
     """Return the link of the row of blocks, or of tiles, in which an answer lies.
 
-    rows, drawn: all codes, and random words, row by row.   more: fields that rotate the values first.
+    rows, drawn: all codes, and random words, row by row.   more: fields that rotate the values first, or signs of its own rotation.
     """
     recipe: Recipe = operation.recipe
     if elsewhere(recipe) is not None:

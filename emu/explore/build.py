@@ -85,6 +85,7 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
             steps = [(item.out, expression(item, step, program), place_text(item.type.extent, program)) for item, step in pairs]
             told = {"id": thing.id, "title": thing.title, "steps": steps}
             kept = {"back": next(iter(thing.facts.dequantize)), "alone": _is_alone(thing, program), "rotates": bool(thing.transforms)}
+            kept["signs"] = _sign_bits(thing)
             recipes.append({**told, **kept, **_columns(thing), **_back(thing)})
     policies = [(thing.id, [name for name in ids["format"] if _covers(thing, name)]) for thing in objects if isinstance(thing, Policy)]
     return {
@@ -123,6 +124,12 @@ def _columns(recipe: Recipe) -> dict[str, Any]:
     columns = [(item.name, item.role, item.lanes, item.lane_bits, item.any_nan) for item in found.layout.columns]
     names = [level.name for level in found.block.facts.levels]
     return {"columns": columns, "levels": names, "amax": found.amax_program.instructions[-1].out if found.amax_program else None}
+
+
+def _sign_bits(recipe: Recipe) -> int:
+    """How many signs a recipe's own rotation takes; 0 where it has none, or fixes them."""
+    turned = [get("transform", name).facts for name in recipe.transforms]
+    return min((facts.size for facts in turned), default=0) if all(facts.signs_operand != "no" for facts in turned) else 0
 
 
 def _is_alone(recipe: Recipe, program: Program) -> bool:

@@ -193,7 +193,7 @@ FAULTS = {
     "a code one further": (decoded, ("e2m1", "e8m0"), "value = decode(source, code);", "value = decode(source, code ^ 1n);"),
     "the class of another": (decoded, ("e2m1",), "cls: value.cls, result:", 'cls: "normal", result:'),
     "not rotated": (rotated, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
-    "its own signs": (rotated, (), "const mask = signs === null ? 0 :", "const mask = true ? 0 :"),
+    "its own signs": (rotated, (), "signsAt = signs => signs === null ? 0 :", "signsAt = signs => true ? 0 :"),
     "C left out": (chained, (), 'state.c.trim() ? codesOf(state.c, machine.c, "c") :', "false ? 0 :"),
     "a policy of the page for a member": (
         converted,

@@ -15,6 +15,7 @@ from emu.base.errors import OperandError, ShapeError, SpecError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.block import workspace_of
 from emu.engines.c_ref.call import check, matrix
+from emu.engines.c_ref.program import sign_words
 
 MARKS = {1: "open", 2: "refused"}
 UNKNOWN = (lib.EMU_ERROR_OPEN, lib.EMU_ERROR_REFUSED, lib.EMU_ERROR_OVERFLOW)
@@ -71,13 +72,23 @@ class Library:
         return out
 
     def quantize(
-        self, x: ArrayLike, recipe: str, source: str = "fp32", tensor_amax: int | None = None, random: ArrayLike | None = None
+        self,
+        x: ArrayLike,
+        recipe: str,
+        source: str = "fp32",
+        tensor_amax: int | None = None,
+        random: ArrayLike | None = None,
+        signs: int | None = None,
     ) -> tuple[Marked, list[Marked]]:
         """Quantize a matrix of codes [R, C]: element codes, and the codes of each level, outermost first.
 
-        tensor_amax: fp32 code.   random: an integer for each value.   Raises: SpecError, ShapeError, OperandError.
+        tensor_amax: fp32 code.   random: an integer for each value.   signs: of the recipe's rotations, bit i negates element i.
+        Raises: SpecError, ShapeError, OperandError.
         """
         program, given = self._program(recipe, None), _codes(x)
+        turned = [step.transform.size for step in program.steps[0 : program.step_count] if step.operation == lib.EMU_OP_TRANSFORM]
+        if signs is not None and (not turned or not 0 <= signs < 1 << min(turned)):
+            raise OperandError(f"quantize/{recipe}: signs {signs:#x}: " + (f"write {min(turned)} bits" if turned else "it rotates nothing"))
         at = _pointer(given)
         rows, columns = (-(-size // tile) * tile for size, tile in zip(given.shape, (program.tile_rows, program.tile_columns), strict=True))
         made = _empty(given.shape if program.tail == lib.EMU_TAIL_DROP else (rows, columns))
@@ -92,7 +103,7 @@ class Library:
                 at,
                 ffi.NULL if tensor_amax is None else ffi.new("uint32_t *", tensor_amax),
                 _pointer(drawn),
-                ffi.NULL,
+                ffi.NULL if signs is None else ffi.new("uint64_t[]", sign_words(signs)),
                 _pointer(*made),
                 ffi.new("emu_matrix[]", [matrix(*level) for level in levels]) if levels else ffi.NULL,
                 work,

@@ -27,8 +27,8 @@ function nameOf(pointer) {
   return formatNames.get(pointer);
 }
 
-/** What a recipe makes of rows of codes. drawn: the random integer of each value, null where it draws none. */
-function traceOf(id, codes, amax, from, rows, drawn) {
+/** What a recipe makes of rows of codes. drawn: the random integer of each value, null where it draws none. signs: of its own rotation, null for those it states. */
+function traceOf(id, codes, amax, from, rows, drawn, signs = null) {
   const program = programOf(id), facts = programFacts(program), recipe = recipeOf(id), columns = codes.length / rows;
   const height = Math.ceil(rows / facts.rows) * facts.rows, width = Math.ceil(columns / facts.columns) * facts.columns;
   if (columns < width && facts.tail === TAIL.error) refuse(`${id}: ${columns} values: give a multiple of ${facts.columns}`);
@@ -38,7 +38,7 @@ function traceOf(id, codes, amax, from, rows, drawn) {
     const types = room(4 * facts.registers), given = place(new Uint8Array(new BigUint64Array(codes).buffer));
     const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
     checked(C.ex_types(program, types));
-    checked(C.ex_trace(program, formatOf(from), given, rows, columns, limit, drawnAt(drawn), cells, open, places));
+    checked(C.ex_trace(program, formatOf(from), given, rows, columns, limit, drawnAt(drawn), signsAt(recipe.signs ? signs : null), cells, open, places));
     const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
     const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
     const outs = recipe.steps.map((_, i) => C.ex_step_out(program, i)), known = new Map(); // what was read of a register, once
@@ -78,7 +78,7 @@ const codesText = items => `<code>${items.slice(0, 8).map(({code, value}) => `<s
 const short = text => text.length > 14 ? `${text.slice(0, 13)}…` : text;
 function blockOf(state) {
   const taken = takenOf(state), {codes, from, rows} = taken, amax = amaxOf(state), draws = [state.a, state.b].map(id => blockDraws(id, state.random, codes.length));
-  const [a, b] = [state.a, state.b].map((id, i) => traceOf(id, codes, amax, from, rows, draws[i]?.integers));
+  const [a, b] = [state.a, state.b].map((id, i) => traceOf(id, codes, amax, from, rows, draws[i]?.integers, taken.signs));
   const keys = new Set(b.steps.map(step => `${step.items.length} ${step.key}`));
   const parts = a.steps.find(step => !keys.has(`${step.items.length} ${step.key}`)) || null;
   const differ = a.codes.items.map((item, i) => item.value !== b.codes.items[i].value || item.code !== b.codes.items[i].code);
@@ -94,7 +94,7 @@ function blockOf(state) {
   const sentence = `Of ${codes.length} values ${differ.filter(Boolean).length} get other codes from ${a.id} than from ${b.id}, and ${scales}. ` + (parts
     ? `The first step of ${a.id} whose result no step of ${b.id} has is ${parts.number}, ${parts.name} = ${parts.text}: ${shown(parts.items[at])}` +
       (other ? `; ${b.id} has ${shown(other.items[at])} in its step ${other.number} of that name.` : ".")
-    : `Every result of a step of ${a.id} is one of ${b.id} too.`) + draws.map((drawn, i) => drawn && (!i || a.id !== b.id) ? ` ${drawnSays([a, b][i].id, drawn)}` : "").join("");
+    : `Every result of a step of ${a.id} is one of ${b.id} too.`) + draws.map((drawn, i) => drawn && (!i || a.id !== b.id) ? ` ${drawnSays([a, b][i].id, drawn)}` : "").join("") + signsSay(state, taken.signs);
   const row = state.row ? rowSays(state.row, a, codes, from, amax, draws[0]) : "", rotation = taken.rotation ? rotationSays(state, taken, a, amax, draws[0]) : "";
   const flips = flipsOf(state, taken, amax, [a, b], draws), step = stepOf(state, a, b), cell = cellSays(state, taken, a, b);
   return {flips, step, cell, codes: taken.rotation?.given || codes, taken: {codes, from}, rows, draws, a, b, parts, differ, sentence, row, rotation};
@@ -131,7 +131,7 @@ function drawBlock(state, page) {
   const levels = trace => trace.levels.map((level, i) => `<dt>level ${i + 1}</dt><dd>${level.items.map(item => `${item.code} is ${item.value}`).join("; ")}</dd>`).join("");
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
     `<li class="${step === shown.parts ? "parts" : ""}${step.number === shown.step ? " now" : ""}"${step.number === shown.step ? ' aria-current="step"' : ""}><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}</li>`).join("")}</ol></section>`;
-  show(page, `<form class="fields">${choose("sample", "sample of a real model", [NO_SAMPLE, ...SAMPLES.samples.map(({name}) => name)], {sample: sampleOf(state)?.name || NO_SAMPLE})}${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${takesSigns(state.rotate) ? field("signs", "signs (empty: its own)", state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("rows", "rows", state.rows, "numeric")}${shown.draws.some(Boolean) ? randomField(state) : ""}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
+  show(page, `<form class="fields">${choose("sample", "sample of a real model", [NO_SAMPLE, ...SAMPLES.samples.map(({name}) => name)], {sample: sampleOf(state)?.name || NO_SAMPLE})}${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${signBits(state) ? field("signs", `signs${state.rotate === "none" ? " of a recipe's own rotation" : ""} (empty: its own)`, state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("rows", "rows", state.rows, "numeric")}${shown.draws.some(Boolean) ? randomField(state) : ""}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
     `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>${elsewhereSays()}` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}${sampleSays(state)}<div class="wide" id="cells" tabindex="0" role="group" aria-label="values and codes: arrows left and right choose an element, shift with up and down changes it"><table><tbody>${Array.from({length: shown.rows}, (_, r) => lines.map(line => line(r)).join("")).join("")}</tbody></table></div>` +
     `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element; Shift with arrow up or down goes to its next value.</p>${shown.cell ? `<p id="cell" role="status">${escape_(shown.cell.sentence)}</p>` : ""}` + flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2>${stepper(shown)}<div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state));

@@ -222,10 +222,11 @@ int32_t ex_integers(const emu_library *library, const char *id, const uint64_t *
 }
 
 /* x, cells: 64 bits a code; random: an integer for each element of x, NULL where none is drawn; cells and open of register i begin at
- * places[i], which is written; those of a matrix that is no multiple of the tile are as many as of the next one that is. */
+ * places[i], which is written; those of a matrix that is no multiple of the tile are as many as of the next one that is. signs: four words of the
+ * recipe's own rotations, NULL for theirs. */
 EXPORT(ex_trace)
 int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t *x, size_t rows, size_t columns, const uint32_t *tensor_amax,
-                 uint32_t *random, uint64_t *cells, uint8_t *open, uint32_t *places)
+                 uint32_t *random, const uint64_t *signs, uint64_t *cells, uint8_t *open, uint32_t *places)
 {
     size_t tall = padded(rows, program->tile_rows), wide = padded(columns, program->tile_columns), words = 0, place = 0;
     int32_t error = emu_count_workspace(program, columns, &words);
@@ -241,7 +242,7 @@ int32_t ex_trace(const emu_program *program, const emu_format *source, uint64_t 
         place += registers[i].rows * registers[i].columns;
     }
     places[program->register_count] = (uint32_t)place;
-    return emu_trace_quantize(program, source, &given, tensor_amax, random ? &drawn : NULL, NULL, registers, workspace, words);
+    return emu_trace_quantize(program, source, &given, tensor_amax, random ? &drawn : NULL, signs, registers, workspace, words);
 }
 
 /* Rotations. out: size, result format, four words of signs. */

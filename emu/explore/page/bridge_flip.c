@@ -9,6 +9,7 @@ typedef struct search {
     const emu_format *source;
     emu_matrix x, random, codes, levels[MOST_LEVELS];
     const uint32_t *tensor_amax;
+    const uint64_t *signs;
     uint64_t *workspace;
     size_t words;
     size_t element;
@@ -20,8 +21,8 @@ static uint64_t seen(const emu_matrix *matrix, size_t place) { return matrix->op
 
 static int32_t quantized(search *work)
 {
-    return emu_quantize(work->program, work->source, &work->x, work->tensor_amax, work->random.codes ? &work->random : NULL, NULL, &work->codes,
-                        work->levels, work->workspace, work->words);
+    return emu_quantize(work->program, work->source, &work->x, work->tensor_amax, work->random.codes ? &work->random : NULL, work->signs,
+                        &work->codes, work->levels, work->workspace, work->words);
 }
 
 /* The code of the element, or of level i - 1 above it. */
@@ -52,10 +53,10 @@ static int32_t attempt(search *work, int64_t index, int32_t *other)
 /* Steps from value `from` on, +1 or -1 a time, to the first that is other: out[0], 0 where there is none; out[1] the steps up to which all
  * were tried one by one: every one of a source of 16 bits; out[2] 1: it went on in larger steps. Of a wider source, beyond NEAR steps every
  * APART-th value is tried (of binary32: those of bfloat16), and the last; between the last that was as before and the first that was not,
- * halves. x: 64 bits a code; random: an integer for each, or NULL; the element is left at another value. */
+ * halves. x: 64 bits a code; random: an integer for each, or NULL; signs: as of ex_trace; the element is left at another value. */
 EXPORT(ex_flip)
 int32_t ex_flip(const emu_program *program, const emu_format *source, uint64_t *x, size_t rows, size_t columns, const uint32_t *tensor_amax,
-                uint32_t *random, size_t element, int64_t from, int32_t negative_zero, int32_t step, int64_t *out)
+                uint32_t *random, const uint64_t *signs, size_t element, int64_t from, int32_t negative_zero, int32_t step, int64_t *out)
 {
     size_t tall = padded(rows, program->tile_rows), wide = padded(columns, program->tile_columns), most_cells = tall * wide, words = 0;
     int32_t drops = program->tail == EMU_TAIL_DROP;
@@ -63,8 +64,8 @@ int32_t ex_flip(const emu_program *program, const emu_format *source, uint64_t *
     if (error)
         return error;
     uint64_t *cells = ex_room((most_cells * 9 + 16) * (size_t)(program->level_count + 1)), most = 0;
-    search work = {program, source, {x, 8, rows, columns, NULL}, {random, 4, rows, columns, NULL}, {0}, {{0}}, tensor_amax, ex_room(words * 8),
-                   words, element, negative_zero, {0}};
+    search work = {program, source, {x, 8, rows, columns, NULL}, {random, 4, rows, columns, NULL}, {0}, {{0}}, tensor_amax, signs,
+                   ex_room(words * 8), words, element, negative_zero, {0}};
     if (!cells || !work.workspace)
         return EMU_ERROR_SPACE;
     uint8_t *open = (uint8_t *)(cells + most_cells * (size_t)(program->level_count + 1));

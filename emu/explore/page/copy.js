@@ -24,10 +24,10 @@ function pythonOf(name, state) {
   }
   if (name === "block" && ([state.a, state.b].some(isOwnRecipe) || isOpenIn(state))) return pythonOfOwnBlock(state);
   if (name === "block") {
-    const x = valuesOf(state.x, state.from), {rotation, rows} = takenOf(state), shape = rows > 1 ? `.reshape(${rows}, ${x.length / rows})` : "", plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
+    const x = valuesOf(state.x, state.from), {rotation, rows, signs} = takenOf(state), shape = rows > 1 ? `.reshape(${rows}, ${x.length / rows})` : "", plain = state.from === "fp32" || rotation, given = amaxOf(state), amax = given === null ? "" : `, tensor_amax=np.array([${joinedCodes([given])}], np.uint32).view(np.float32)[0]`;
     const reads = id => programFacts(programOf(id)).amax;
     const random = id => { const drawn = blockDraws(id, state.random, x.length); return drawn ? `, random=np.array([${joinedCodes(drawn.words)}], np.uint${drawn.wordBits > 32 ? 64 : 32})` : ""; };
-    return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}${shape}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}${random(id)}).codes.tolist())\n`).join("");
+    return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}${shape}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}${random(id)}${signsIn(id, signs)}).codes.tolist())\n`).join("");
   }
   if (name === "dot" && ([state.m1, state.m2, state.m3].some(isOwnMachine) || state.split !== "1" || state.direction !== "ascending")) return scratch(() => pythonOfChains(state));
   if (name === "dot") {
@@ -36,14 +36,16 @@ function pythonOf(name, state) {
   }
   return name === "layout" ? pythonOfLayout(state) : name === "dequantize" ? pythonOfBack(state) : pythonOfTensor(state);
 }
+/** The operand of signs that a recipe's own rotation takes, in Python; "" where it takes none. */
+const signsIn = (id, signs) => signs !== null && recipeOf(id).signs ? `, signs=${hex(signs, 4)}` : "";
 /** Whether the sources leave a code of the room open: emu.quantize refuses those, and the C reference marks them. */
 const isOpenIn = state => { const {a, b} = blockOf(state); return [a, b].some(({filled}) => filled.items.some(({code}) => code === "open")); };
 /** Python that prints the codes and levels of the two recipes by the C reference. */
 function pythonOfOwnBlock(state) {
-  const {codes, from, rows} = takenOf(state), amax = amaxOf(state);
+  const {codes, from, rows, signs} = takenOf(state), amax = amaxOf(state);
   return `${beginOfPython([state.a, state.b].some(isOwnRecipe) ? sealed(state.own) : "")}x = ${matrixOfPython(codes, rows)}\n` + [...new Set([state.a, state.b])].map(id => {
     const drawn = blockDraws(id, state.random, codes.length), given = amax !== null && programFacts(programOf(id)).amax ? `, tensor_amax=${hex(amax, 32)}` : "";
-    return `made, levels = mine.quantize(x, "${id}", "${from}"${given}${drawn ? `, random=${matrixOfPython(drawn.integers.map(BigInt), rows)}` : ""})\nprint("${id} codes:", *made.words())\n` + recipeOf(id).levels.map((name, i) => `print("${id} ${name}:", *levels[${i}].words())\n`).join("");
+    return `made, levels = mine.quantize(x, "${id}", "${from}"${given}${drawn ? `, random=${matrixOfPython(drawn.integers.map(BigInt), rows)}` : ""}${signsIn(id, signs)})\nprint("${id} codes:", *made.words())\n` + recipeOf(id).levels.map((name, i) => `print("${id} ${name}:", *levels[${i}].words())\n`).join("");
   }).join("");
 }
 /** The machines of a state with their chains: {id, machine, row, chains: the row of each}. Ask inside of scratch(). */
@@ -172,7 +174,7 @@ const printedInC = (what, name) => `    printf("${what}:");
 `;
 /** C that prints the codes and levels of the two recipes; of rotated values from those on. */
 function cOfBlock(state) {
-  const {codes, from, rows} = takenOf(state), columns = codes.length / rows, amax = amaxOf(state), ids = [...new Set([state.a, state.b])], isMine = ids.some(isOwnRecipe), isIn = isMine ? "_in(library, " : "(";
+  const {codes, from, rows, signs} = takenOf(state), columns = codes.length / rows, amax = amaxOf(state), ids = [...new Set([state.a, state.b])], isMine = ids.some(isOwnRecipe), isIn = isMine ? "_in(library, " : "(";
   const each = ids.map((id, k) => {
     const program = programOf(id), facts = programFacts(program), height = Math.ceil(rows / facts.rows) * facts.rows, width = Math.ceil(columns / facts.columns) * facts.columns, drawn = blockDraws(id, state.random, codes.length);
     const sides = recipeOf(id).levels.map((name, i) => { C.ex_side(program, i, OUT); const [tall, wide] = numbersAt(OUT, 2).map(Number); return {name, rows: tall ? height / tall : 1, columns: wide ? width / wide : 1}; });
@@ -184,11 +186,11 @@ ${drawn ? matrixOfC(`random${k}`, drawn.integers, rows, columns) : ""}${facts.ta
     if (!error && !(workspace${k} = malloc(words * 8)))
         error = EMU_ERROR_SPACE;
     if (!error)
-        error = emu_quantize(program${k}, emu_find_format${isIn}"${from}"), &x, ${amax !== null && facts.amax ? "&amax" : "NULL"}, ${drawn ? `&random${k}` : "NULL"}, NULL, &codes${k}, levels${k}, workspace${k}, words);
+        error = emu_quantize(program${k}, emu_find_format${isIn}"${from}"), &x, ${amax !== null && facts.amax ? "&amax" : "NULL"}, ${drawn ? `&random${k}` : "NULL"}, ${signs !== null && recipeOf(id).signs ? "signs" : "NULL"}, &codes${k}, levels${k}, workspace${k}, words);
 ${printedInC(`${id} codes`, `codes${k}`)}${sides.map(({name}, i) => printedInC(`${id} ${name}`, `level${k}_${i}`)).join("")}`;
   });
   return `${beginOfC(isMine ? sealed(state.own) : "")}    size_t words = 0;
-${amax === null ? "" : `    const uint32_t amax = ${hex(amax, 32)};\n    (void)amax;\n`}${matrixOfC("x", codes, rows, columns)}${each.join("")}    return error;
+${amax === null ? "" : `    const uint32_t amax = ${hex(amax, 32)};\n    (void)amax;\n`}${signs === null ? "" : `    static const uint64_t signs[4] = {${joinedCodes(signWords(signs))}};\n`}${matrixOfC("x", codes, rows, columns)}${each.join("")}    return error;
 }
 `;
 }

@@ -14,14 +14,14 @@ function indexOf(format, value) {
 /** The part of rows of items that a block has, from row `top` and column `left` on. */
 const blockIn = (items, columns, top, left, {rows: tall, columns: wide}) => Array.from({length: Math.min(tall, items.length / columns - top)}, (_, r) => items.slice((top + r) * columns + left, (top + r) * columns + Math.min(columns, left + wide))).flat();
 /** What C finds one way, step 1 or -1: how many values further, 0n for none, and how many it tried one by one, and whether it then went on in larger steps. */
-function flipOf(id, codes, from, amax, element, step, rows, drawn) {
+function flipOf(id, codes, from, amax, element, step, rows, drawn, signs) {
   const format = formatOf(from), value = decode(format, codes[element]), program = programOf(id), facts = programFacts(program), columns = codes.length / rows, at = [Math.trunc(element / columns), element % columns];
   const alone = recipeOf(id).alone && (!facts.amax || amax !== null) && codes.every(code => isFinite_(decode(format, code))); // a block of its own, or all rows
   const [top, left] = alone ? [at[0] - at[0] % facts.rows, at[1] - at[1] % facts.columns] : [0, 0], part = items => alone ? blockIn(items, columns, top, left, facts) : items;
   const given = part(codes), wide = alone ? Math.min(facts.columns, columns - left) : columns;
   return scratch(() => {
     const limit = amax === null || !facts.amax ? 0 : place(new Uint8Array(new Uint32Array([Number(amax)]).buffer));
-    checked(C.ex_flip(program, format, place(new Uint8Array(new BigUint64Array(given).buffer)), given.length / wide, wide, limit, drawnAt(drawn && part(drawn)), (at[0] - top) * wide + at[1] - left, indexOf(format, value), value.sign, step, OUT));
+    checked(C.ex_flip(program, format, place(new Uint8Array(new BigUint64Array(given).buffer)), given.length / wide, wide, limit, drawnAt(drawn && part(drawn)), signsAt(recipeOf(id).signs ? signs : null), (at[0] - top) * wide + at[1] - left, indexOf(format, value), value.sign, step, OUT));
     const [steps, tried, skips] = numbersAt(OUT, 3);
     return {steps, tried, skips: skips === 1n};
   });
@@ -32,12 +32,12 @@ const toldOf = (trace, element) => [["code", trace.codes.items[element]], ...tra
 const isOther = (one, two) => one.code !== two.code;
 
 /** The nearest change of an element up or down by one recipe: the code of the value that makes it (null: none does), and a sentence. trace: of the values as they are. */
-function nearestOf(trace, codes, from, amax, element, step, drawn) {
-  const format = formatOf(from), {width} = factsOf(format), value = decode(format, codes[element]), {steps, tried, skips} = flipOf(trace.id, codes, from, amax, element, step, trace.rows, drawn);
+function nearestOf(trace, codes, from, amax, element, step, drawn, signs) {
+  const format = formatOf(from), {width} = factsOf(format), value = decode(format, codes[element]), {steps, tried, skips} = flipOf(trace.id, codes, from, amax, element, step, trace.rows, drawn, signs);
   const way = step > 0 ? "Up" : "Down";
   if (!steps) return {code: null, steps, tried, skips, sentence: `${way}: no finite value of ${from} gives it another code or scale by ${trace.id}.`};
   const index = indexOf(format, value) + BigInt(step) * steps, sign = index < 0n || (index === 0n && value.sign) ? 1 : 0;
-  const code = encode(format, sign, sign ? -index : index), next = decode(format, code), given = codes.map((own, i) => i === element ? code : own), there = traceOf(trace.id, given, amax, from, trace.rows, drawn);
+  const code = encode(format, sign, sign ? -index : index), next = decode(format, code), given = codes.map((own, i) => i === element ? code : own), there = traceOf(trace.id, given, amax, from, trace.rows, drawn, signs);
   const after = toldOf(there, element), shown = item => item.value && item.value !== item.code ? `${item.code}, ${item.value}` : item.code;
   const parts = toldOf(trace, element).flatMap(([name, item], i) => isOther(item, after[i][1]) ? [`its ${name} ${shown(item)} becomes ${shown(after[i][1])}`] : []);
   const others = trace.codes.items.filter((item, i) => i !== element && isOther(item, there.codes.items[i])).length;
@@ -45,13 +45,13 @@ function nearestOf(trace, codes, from, amax, element, step, drawn) {
     `${others ? `; ${others} other ${others > 1 ? "codes" : "code"} of the row ${others > 1 ? "change" : "changes"} too` : ""}.`};
 }
 /** What the room says of the chosen element; null: none is chosen. */
-function flipsOf(state, {codes, from, rotation}, amax, traces, draws) {
+function flipsOf(state, {codes, from, rotation, signs}, amax, traces, draws) {
   const element = elementOf(state, codes.length);
   if (element === null || held) return null; // not of every value that a bar is dragged over
   const {width} = factsOf(formatOf(from)), value = decode(formatOf(from), codes[element]), head = `Element ${element} is ${hex(codes[element], width)}, ${valueText(value)}`;
   if (rotation) return {element, head: `${head}, behind a rotation: choose the rotation none to see the nearest changes of it.`, ways: []};
   if (!isFinite_(value)) return {element, head: `${head}: it has no neighbours.`, ways: []};
-  const ways = traces.filter((trace, i) => !i || trace.id !== traces[0].id).flatMap((trace, i) => [1, -1].map(step => ({side: "ab"[i], step, ...nearestOf(trace, codes, from, amax, element, step, draws[i]?.integers)})));
+  const ways = traces.filter((trace, i) => !i || trace.id !== traces[0].id).flatMap((trace, i) => [1, -1].map(step => ({side: "ab"[i], step, ...nearestOf(trace, codes, from, amax, element, step, draws[i]?.integers, signs)})));
   const far = ways.find(({skips}) => skips);
   const claim = far ? `Tried were each of the first ${far.tried} values up and down, then each that bfloat16 has: only what changes and changes back between two neighbours of bfloat16 could be nearer.` : "Every value between was tried.";
   return {element, head: `${head}. The nearest values of it with another code or scale:`, ways, claim};

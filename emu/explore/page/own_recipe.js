@@ -7,9 +7,9 @@ function ownRecipe({id, words, lines}) {
   const profiles = Object.fromEntries(parts.filter(([profile]) => profile).map(([profile, some]) => [profile, ownProgram(id, profile, some).steps]));
   const across = register => { C.ex_register(program, register, OUT); return Number(numbersAt(OUT, 2)[1]); }; // 0: it covers the row
   const gathers = all("step").some((_, i) => !across(C.ex_step_out(program, i)) && takesOf(program, i).some(across));
-  const turns = all("step").filter(([, word_]) => word_ === "transform").map(turn => scratch(() => C.ex_transform(own.at, word(turn.at(-1)))));
+  const turned = all("step").filter(([, word_]) => word_ === "transform").map(turn => turn.at(-1)), turns = turned.map(turn => scratch(() => C.ex_transform(own.at, word(turn)))), isFixed = META.transforms.some(([name, free]) => !free && turned.includes(name));
   const [, element, ...others] = objectCalled("blocks", words[2]).lines.find(line => line.startsWith("elements ")).split(" ");
-  return {id, title: "", steps, profiles, back: Object.keys(profiles)[0] || "", alone: !gathers && turns.every(turn => turn && facts.columns % transformFacts(turn).size === 0), rotates: turns.length > 0,
+  return {id, title: "", steps, profiles, back: Object.keys(profiles)[0] || "", alone: !gathers && turns.every(turn => turn && facts.columns % transformFacts(turn).size === 0), rotates: turns.length > 0, signs: turns.length && !isFixed && turns.every(Boolean) ? Math.min(...turns.map(turn => transformFacts(turn).size)) : 0,
     levels: all("level").map(([, name]) => name), element, single: !others.length, columns: null, amax: null};
 }
 /** A program of a recipe of the descriptor: its steps in words, its lines by their first word, and what C says of it. */
@@ -35,7 +35,7 @@ const startOfRecipe = ({a}) => startOf("recipes", objectCalled("recipes", a));
 /** What a new descriptor changes: A is a recipe of it, and what was A is B. */
 function changeOfRecipe(state) {
   const here = recipesHere(), mine = here.filter(isOwnRecipe), a = mine.includes(state.a) ? state.a : mine[0] || (here.includes(state.a) ? state.a : here.includes(state.b) ? state.b : BLOCK.a);
-  return {a, b: [state.a, state.b, BLOCK.b, BLOCK.a].find(id => id !== a && here.includes(id)), row: ""};
+  return {a, b: [state.a, state.b, BLOCK.b, BLOCK.a].find(id => id !== a && here.includes(id)), row: "", signs: ""};
 }
 /** Why Block has no use for a descriptor; "": it has. */
 const missingRecipe = () => own.recipes.length ? "" : "no recipe in it: write one with emu export descriptor recipe/ID";

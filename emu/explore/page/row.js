@@ -95,8 +95,9 @@ function rowSays(row, trace, codes, from, amax, drawn) {
 
 /** Rows of a recipe, {column, text} of each word, a block each. */
 function blockRows(state, id, some = columnsOf) {
-  const {codes, from, rows} = takenOf(state), own = programFacts(programOf(id)), facts = {...own, columns: acrossOf(own)}, columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
+  const {codes, from, rows, signs} = takenOf(state), own = programFacts(programOf(id)), facts = {...own, columns: acrossOf(own)}, columns = codes.length / rows, drawn = blockDraws(id, state.random, codes.length), out = [];
   some(id, from);
+  if (signs !== null && recipeOf(id).signs) refuse(`Copy .tv row: a row of ${id} has no signs: leave them out`);
   if (rows % facts.rows) refuse(`Copy .tv row: a row of ${id} has ${facts.rows} rows of values: give a multiple of them`);
   if ((columns > facts.columns || rows > facts.rows) && !recipeOf(id).alone) refuse(`Copy .tv row: ${id} looks at more than a block: give one block` + (own.columns < facts.columns ? `, ${facts.columns} values at most` : ""));
   if (drawn && rows > 1 && columns % drawn.lanes) refuse(`Copy .tv row: ${drawn.lanes} values share a random word: give a multiple of them in each row`);
@@ -152,7 +153,7 @@ function changeOfBlock(state, name, value) {
   if (name === "sample") return changeOfSample(value);
   const row = name === "x" ? rowIn(value) : null;
   if (row) return readRow(row, state);
-  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs", "rows", "random"].includes(name) ? {row: ""} : {}), ...(name === "rotate" ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: "", ...rowsIn(value)} : {})};
+  const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs", "rows", "random"].includes(name) ? {row: ""} : {}), ...(name === "rotate" || ["a", "b"].includes(name) && state.rotate === "none" && !signBits({...state, [name]: value}) ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: "", ...rowsIn(value)} : {})};
   if (name === "from") {
     const {width} = factsOf(formatOf(value));
     changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");

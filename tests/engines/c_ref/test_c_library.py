@@ -61,6 +61,20 @@ def test_recipes_of_a_descriptor_quantize_and_go_back(name, amax):
         assert plain[0].words() == made.words() and plain[0].words() != Library().quantize(x, name, random=[[0] * 24] * 16)[0].words()
 
 
+def test_signs_of_a_recipe_that_rotates():
+    recipe, x = get("recipe", "ufp4").model_copy(update={"id": "mine"}), X[0][:24]
+    mine, seen = Library(descriptor_text([recipe])), set()
+    for signs in (None, 0, 1, 0x8000, 0xBEEF):
+        made, (scales,) = mine.quantize([x], "mine", signs=signs)
+        exact = block.quantize(recipe, [x], get("format", "fp32"), signs=signs)
+        assert made.codes.tolist() == exact.codes and scales.codes.tolist() == exact.levels["scale"]
+        seen.add(tuple(made.words()))
+    assert len(seen) == 4  # its own are none
+    for name, signs, why in (("ufp4", 1 << 16, "write 16 bits"), ("ufp4", -1, "write 16 bits"), ("nvfp4_te_ref", 1, "it rotates nothing")):
+        with pytest.raises(OperandError, match=why):
+            Library().quantize([x[:16]], name, signs=signs)
+
+
 def test_datapaths_of_a_descriptor_multiply():
     a, b, c = [0x38, 0xB9, 0x7E, 0x01] * 16, [0x40, 0x38, 0xC8, 0x3A] * 16, 0x3F800001
     model = renamed("hopper_fp8", "mine", 3)
