@@ -1,7 +1,7 @@
 """Engine `native`, dequantize: the program of a profile as a plan of the dequantize kernel, or None. No recipe is named here.
 
 The shape: steps on the levels of a block, and the value of the element's code times or by some of what they give, one after the other.
-Where a level has several codes in a block, the kernel's block is what shares the finest one, and codes of the others are repeated.
+Where a level has several codes in a block, the kernel's block is what shares the finest one, and several blocks share a code of the others.
 Two such values, of which a flag of the block chooses one, are two runs of the kernel.
 """
 
@@ -138,13 +138,15 @@ class _BackBuilder(KernelPlanBuilder):
         return int(item.op == "div"), next(arg for arg in item.args if arg != name)
 
     def given_levels(self, out: Any) -> None:
-        """Name the registers of the levels that have a code for each block. Raises: Unable."""
-        levels = self.program.block.facts.levels
-        names = [level.name for level in levels if level.granularity != "tensor"]
-        require(len(names) <= 4)
-        out.level_count = len(names)
-        for number, name in enumerate(names):
+        """Name the registers of the levels that have codes of rows, and how many blocks share one. Raises: Unable."""
+        levels = [level for level in self.program.block.facts.levels if level.granularity != "tensor"]
+        require(len(levels) <= 4)
+        out.level_count = len(levels)
+        for number, level in enumerate(levels):
+            name, shared = level.name, extent_of(level.granularity, self.program.block).columns // out.block
+            require(not shared & (shared - 1))
             out.levels[number], out.level_bytes[number] = self.registers[name], 1 if self.program.given[name].is_code else 4
+            out.level_shifts[number] = shared.bit_length() - 1
 
 
 def dequantize(
@@ -187,7 +189,8 @@ def dequantize(
         others = np.empty(memory.shape, np.uint32)
         _run(plan.other, memory, given, tensor, others, form, transposed)
         axis = int(not transposed)
-        parted = (*memory.shape[:axis], -1, plan.lanes, *memory.shape[axis + 1 :])
+        shared = memory.shape[axis] // given[plan.flag].shape[axis]
+        parted = (*memory.shape[:axis], -1, shared, *memory.shape[axis + 1 :])
         chosen = np.expand_dims(given[plan.flag], axis + 1) != 0
         np.copyto(values.reshape(parted), others.reshape(parted), where=chosen)
     if place is not None:
@@ -223,7 +226,7 @@ def _run(
 def _levels(
     plan: DequantizePlan, levels: Mapping[str, Codes], shape: tuple[int, int], transposed: bool
 ) -> tuple[dict[str, Codes], dict[str, int]]:
-    """Return by name the levels of the kernel's blocks in memory order, and the bits of those of the tensor. shape: of the codes.
+    """Return by name the levels of rows in memory order, and the bits of those of the tensor. shape: of the codes.
 
     Raises: ShapeError, OpenError.
     """
@@ -239,7 +242,6 @@ def _levels(
         if spare and int(given.max()) >> derive.codes(fmt).bits:
             raise OpenError(f"level {level.name}: what a set bit {derive.codes(fmt).bits} of {fmt.id} means is open")
         if each:
-            given = given if each == plan.lanes else np.repeat(given, each // plan.lanes, axis=1)
             found[level.name] = np.require(given.T if transposed else given, code_dtype(fmt), ("C", "A"))
         else:
             tensor[level.name] = int(given[0, 0])

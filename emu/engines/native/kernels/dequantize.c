@@ -6,57 +6,99 @@ typedef struct scratch {
     uint32_t registers[EMU_MAX_REGISTERS][EMU_LANES];
 } scratch;
 
-EMU_INLINE uint32_t applied(uint32_t value, float factor, int32_t divides) {
-    const uint32_t bits = emu_as_bits(divides ? emu_as_float(value) / factor : emu_as_float(value) * factor);
+/* Factors of the blocks b and following, or of the elements j and following of a row: one binary32 product for each, in turn. */
+typedef struct factors {
+    const uint32_t *of[3];
+} factors;
+
+EMU_INLINE uint32_t canonical(float value) {
+    const uint32_t bits = emu_as_bits(value);
     return (bits & EMU_MAGNITUDE) > EMU_INFINITY ? EMU_CANONICAL_NAN : bits;
 }
 
-EMU_INLINE void apply_blocks(uint32_t *restrict values, const uint32_t *restrict factors, size_t blocks, size_t block, int32_t divides,
-                             int32_t form) {
-    (void)form;
+EMU_INLINE uint32_t applied(uint32_t bits, float first, float second, float third, int32_t count, int32_t divides) {
+    float value = divides ? emu_as_float(bits) / first : emu_as_float(bits) * first;
+    if (count > 1)
+        value = value * second;
+    if (count > 2)
+        value = value * third;
+    return canonical(value);
+}
+
+EMU_INLINE void apply_blocks(uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides) {
+    const uint32_t *restrict f = by->of[0], *restrict g = by->of[1], *restrict h = by->of[2];
     for (size_t b = 0; b < blocks; b++) {
-        const float factor = emu_as_float(factors[b]);
+        const float first = emu_as_float(f[b]), second = emu_as_float(g[b]), third = emu_as_float(h[b]);
         for (size_t i = 0; i < block; i++)
-            values[b * block + i] = applied(values[b * block + i], factor, divides);
+            values[b * block + i] = applied(values[b * block + i], first, second, third, count, divides);
     }
 }
 
-EMU_INLINE void apply_block(uint32_t *restrict values, const uint32_t *restrict factors, size_t blocks, size_t block, int32_t divides,
-                            int32_t form) {
-    if (divides)
-        apply_blocks(values, factors, blocks, block, 1, form);
-    else if (block == 16)
-        apply_blocks(values, factors, blocks, 16, 0, form);
-    else if (block == 4)
-        apply_blocks(values, factors, blocks, 4, 0, form);
-    else
-        apply_blocks(values, factors, blocks, block, 0, form);
+EMU_INLINE void apply_row(uint32_t *restrict values, const factors *by, size_t width, int32_t count, int32_t divides) {
+    const uint32_t *restrict f = by->of[0], *restrict g = by->of[1], *restrict h = by->of[2];
+    for (size_t j = 0; j < width; j++)
+        values[j] = applied(values[j], emu_as_float(f[j]), emu_as_float(g[j]), emu_as_float(h[j]), count, divides);
 }
 
-EMU_INLINE void apply_row(uint32_t *restrict values, const uint32_t *restrict factors, size_t width, int32_t divides, int32_t form) {
+/* `count` factors that all multiply, or one that divides. block: elements that share a factor; 1: a row, blocks wide. */
+EMU_INLINE void apply(uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides, int32_t form) {
     (void)form;
-    if (divides)
-        for (size_t j = 0; j < width; j++)
-            values[j] = applied(values[j], emu_as_float(factors[j]), 1);
+    if (block == 1 && divides)
+        apply_row(values, by, blocks, 1, 1);
+    else if (block == 1 && count == 1)
+        apply_row(values, by, blocks, 1, 0);
+    else if (block == 1 && count == 2)
+        apply_row(values, by, blocks, 2, 0);
+    else if (block == 1)
+        apply_row(values, by, blocks, 3, 0);
+    else if (divides)
+        apply_blocks(values, by, blocks, block, 1, 1);
+    else if (block == 16 && count == 1)
+        apply_blocks(values, by, blocks, 16, 1, 0);
+    else if (block == 16 && count == 2)
+        apply_blocks(values, by, blocks, 16, 2, 0);
+    else if (block == 4 && count == 3)
+        apply_blocks(values, by, blocks, 4, 3, 0);
+    else if (count == 1)
+        apply_blocks(values, by, blocks, block, 1, 0);
+    else if (count == 2)
+        apply_blocks(values, by, blocks, block, 2, 0);
     else
-        for (size_t j = 0; j < width; j++)
-            values[j] = applied(values[j], emu_as_float(factors[j]), 0);
+        apply_blocks(values, by, blocks, block, 3, 0);
 }
 
-EMU_FORMS(apply_block, (uint32_t *restrict values, const uint32_t *restrict factors, size_t blocks, size_t block, int32_t divides), values,
-          factors, blocks, block, divides)
-EMU_FORMS(apply_row, (uint32_t *restrict values, const uint32_t *restrict factors, size_t width, int32_t divides), values, factors, width,
-          divides)
+EMU_FORMS(apply, (uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides), values, by,
+          blocks, block, count, divides)
 
-/* Levels of `count` blocks from `first` on into registers, then the steps. */
-static void find_factors(int32_t form, const emu_back_plan *plan, void *const *levels, size_t first, size_t count, scratch *room) {
-    for (int32_t level = 0; level < plan->level_count; level++) {
-        uint32_t *into = room->registers[plan->levels[level]];
-        for (size_t i = 0; i < count; i++)
-            into[i] = plan->level_bytes[level] == 1 ? ((const uint8_t *)levels[level])[first + i]
-                                                    : ((const uint32_t *)levels[level])[first + i];
+/* The factors of a plan, in turn: up to three that multiply at a time. NaN stays NaN on the way. */
+static void apply_factors(int32_t form, const emu_back_plan *plan, scratch *room, uint32_t *values, size_t blocks, size_t block) {
+    for (int32_t k = 0; k < plan->count;) {
+        const uint32_t *const one = room->registers[plan->factors[k]];
+        factors by = {{one, one, one}};
+        int32_t count = 0;
+        const int32_t divides = plan->divides[k];
+        do
+            by.of[count++] = room->registers[plan->factors[k++]];
+        while (k < plan->count && !divides && !plan->divides[k] && count < 3);
+        EMU_RUN(form, apply, values, &by, blocks, block, count, divides);
     }
-    emu_run_steps(form, plan->steps, plan->step_count, (int32_t)count, room->registers[0]);
+}
+
+EMU_INLINE uint32_t level_code(const void *codes, int32_t bytes, size_t at) {
+    return bytes == 1 ? ((const uint8_t *)codes)[at] : ((const uint32_t *)codes)[at];
+}
+
+/* Codes of a level, for `count` blocks from `first` on: each stands for the 1 << shift blocks of its row that share it. */
+static void take_level(const void *codes, int32_t bytes, int32_t shift, size_t first, size_t count, uint32_t *into) {
+    if (!shift)
+        for (size_t i = 0; i < count; i++)
+            into[i] = level_code(codes, bytes, first + i);
+    for (size_t i = 0; shift && i < count;) {
+        const size_t at = (first + i) >> shift, left = ((at + 1) << shift) - first, end = left < count ? left : count;
+        const uint32_t code = level_code(codes, bytes, at);
+        while (i < end)
+            into[i++] = code;
+    }
 }
 
 static void in_rows(int32_t form, const emu_back_plan *plan, const uint8_t *codes, size_t blocks, void *const *levels, uint32_t *values,
@@ -64,10 +106,11 @@ static void in_rows(int32_t form, const emu_back_plan *plan, const uint8_t *code
     const size_t block = (size_t)plan->block, most = EMU_CHUNK / block < EMU_LANES ? EMU_CHUNK / block : EMU_LANES;
     for (size_t first = 0; first < blocks; first += most) {
         const size_t count = blocks - first < most ? blocks - first : most;
-        find_factors(form, plan, levels, first, count, room);
+        for (int32_t level = 0; level < plan->level_count; level++)
+            take_level(levels[level], plan->level_bytes[level], plan->level_shifts[level], first, count, room->registers[plan->levels[level]]);
+        emu_run_steps(form, plan->steps, plan->step_count, (int32_t)count, room->registers[0]);
         emu_decode_4bit(form, plan->values, codes + first * block, count * block, 0, values + first * block);
-        for (int32_t k = 0; k < plan->count; k++)
-            EMU_RUN(form, apply_block, values + first * block, room->registers[plan->factors[k]], count, block, plan->divides[k]);
+        apply_factors(form, plan, room, values + first * block, count, block);
     }
 }
 
@@ -77,12 +120,14 @@ static void in_columns(int32_t form, const emu_back_plan *plan, const uint8_t *c
     for (size_t panel = 0; panel < rows / block; panel++)
         for (size_t left = 0; left < columns; left += most) {
             const size_t count = columns - left < most ? columns - left : most;
-            find_factors(form, plan, levels, panel * columns + left, count, room);
+            for (int32_t level = 0; level < plan->level_count; level++)
+                take_level(levels[level], plan->level_bytes[level], 0, (panel >> plan->level_shifts[level]) * columns + left, count,
+                           room->registers[plan->levels[level]]);
+            emu_run_steps(form, plan->steps, plan->step_count, (int32_t)count, room->registers[0]);
             for (size_t row = 0; row < block; row++) {
                 const size_t start = (panel * block + row) * columns + left;
                 emu_decode_4bit(form, plan->values, codes + start, count, 0, values + start);
-                for (int32_t k = 0; k < plan->count; k++)
-                    EMU_RUN(form, apply_row, values + start, room->registers[plan->factors[k]], count, plan->divides[k]);
+                apply_factors(form, plan, room, values + start, count, 1);
             }
         }
 }
@@ -94,7 +139,8 @@ static int32_t is_plan_valid(const emu_back_plan *plan) {
     if (plan->values == NULL || plan->level_count < 0 || plan->level_count > 4 || plan->count < 0 || plan->count > 4)
         return 0;
     for (int32_t level = 0; level < plan->level_count; level++)
-        if (plan->levels[level] < 0 || plan->levels[level] >= last || (plan->level_bytes[level] != 1 && plan->level_bytes[level] != 4))
+        if (plan->levels[level] < 0 || plan->levels[level] >= last || (plan->level_bytes[level] != 1 && plan->level_bytes[level] != 4) ||
+            plan->level_shifts[level] < 0 || plan->level_shifts[level] > 16)
             return 0;
     for (int32_t k = 0; k < plan->count; k++)
         if (plan->factors[k] < 0 || plan->factors[k] >= last)

@@ -235,9 +235,10 @@ typedef struct emu_back_plan {
     const emu_kernel_step *once;
     int32_t step_count;
     const emu_kernel_step *steps;
-    int32_t level_count;         /* 0..4 levels of one code a block */
+    int32_t level_count;         /* 0..4 levels of codes that lie in memory */
     int32_t levels[4];           /* register */
     int32_t level_bytes[4];      /* 1 or 4 */
+    int32_t level_shifts[4];     /* 0..16: 1 << shift blocks in a row share a code */
     const uint32_t *values;      /* of the 16 codes */
     int32_t count;               /* 0..4 factors */
     int32_t divides[4];          /* 1: value / factor, 0: value * factor */
