@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.contracts.form import row_form
 from emu.contracts.insn import registers
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
@@ -80,15 +81,15 @@ def elsewhere(recipe: Recipe) -> str | None:
     return f"one scale for a tile of {height} x {width}" if height * width > MOST else None
 
 
-def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan) -> str | None:
-    """Return the link of a dot product through one to three machines; None where the row is too long for the page."""
+def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan, **more: str) -> str | None:
+    """Return the link of a dot product through one to three machines; None where the row is too long for the page. more: other fields."""
     if len(row.a) > MOST:
         return None
     told: dict[str, str] = row.texts(plans[0])  # type: ignore[arg-type]
     names = [*(plan.name for plan in plans if _takes(plan) == _takes(plans[0])), "none", "none"]
     fields = {"m1": names[0], "m2": names[1], "m3": names[2]}
     fields |= {name: told.get(name, "") for name in ("a", "b", "sa", "sb", "c")} | {"words": told.get("random", "").replace(",", " ")}
-    return link("dot", **fields)
+    return link("dot", **fields, **more)
 
 
 def _takes(plan: DatapathPlan | LevelsPlan) -> tuple[str | int | None, ...]:
@@ -123,6 +124,8 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
         return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
+    if op == "accumulate":
+        return of_values(operation, row_form(operation).row(operands, at[0] if at else 0))
     return _of_row(operation, operands, at) if op == "dot" else None
 
 
@@ -153,15 +156,19 @@ def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> str 
         return _of_group(made, made.lanes(values), made.signs(values))
     if made.name.op == "layout":
         return _of_place(made, *values)
-    if made.name.op == "accumulate":
-        given = {column.name: value for column, value in zip(made.layout.inputs, values, strict=True)}
-        if "acc_in" in given and (given["acc_in"] or not given["last"]):
-            return None  # the page begins with an empty register, and shows what is read out of it
-    return of_dot(made.taken(values), made.plan) if made.name.op in ("dot", "accumulate") else None
+    if made.name.op not in ("dot", "accumulate"):
+        return None
+    held = _register(made)
+    return of_dot(made.taken(values), made.plan, **({} if held is None else {"acc": f"{values[held]:X}"}))
+
+
+def _register(operation: Any) -> int | None:
+    """Return which value of a row is the register of its chain before it; None: it has none."""
+    return next((place for place, column in enumerate(operation.layout.inputs) if column.name == "acc_in"), None)
 
 
 class Part(NamedTuple):
-    """What the page shows of a row. what: of an instruction, which part of the row it is; without a link, why there is none."""
+    """What the page shows of a row. what: which part of the row it is; without a link, why there is none."""
 
     link: str | None
     what: str = ""
@@ -169,7 +176,14 @@ class Part(NamedTuple):
 
 def part_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> Part:
     """Return what the page shows of a row of a suite. lane: of an instruction, the first that differs."""
-    return of_lane(operation, values, lane) if operation.name.op == "insn" else Part(of_values(operation, values))
+    if operation.name.op == "insn":
+        return of_lane(operation, values, lane)
+    return Part(of_values(operation, values), "" if is_read_out(operation, values) else "its register: nothing is read out in this row")
+
+
+def is_read_out(operation: Any, values: Sequence[int]) -> bool:
+    """Whether a row has a result: all but those of a chain whose register goes on to the next row."""
+    return operation.name.op != "accumulate" or _register(operation) is None or bool(values[1])
 
 
 def lines_of_part(operation: Contract, part: Part) -> list[str]:

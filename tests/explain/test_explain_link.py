@@ -102,6 +102,16 @@ def test_operands_of_a_check_have_links():
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
 
 
+@pytest.mark.parametrize("name", ["accumulate/int64/e1m2xe1m2/16", "accumulate/systolic_4way"])
+def test_operands_of_a_check_of_a_chain_have_links(name):
+    chain = parse(name)
+    cases = next(iter(chain.suites())).cases(0, 8)
+    ((operands, members),) = chain.form(get("format", "fp32")).stacked(cases)
+    places = [of_operands(chain, operands, (number,)) for number in range(len(members))]
+    assert places == [of_values(chain, case.values) for case in members] and len(set(places)) == len(members) == 8
+    assert ("acc" in fields(places[1])) == ("int64" in name)
+
+
 def test_operands_of_a_check_of_codes_and_groups_have_links():
     decode, turn = parse("decode/e2m1"), parse("transform/rht16_ufp4", "bf16")
     assert fields(of_operands(decode, {"codes": np.array([1, 5], np.uint8)}, (1,)))["code"] == "0x5"

@@ -6,16 +6,16 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from support.explorer import answers, planted, texts
+from support.explorer import answers, planted, ran, texts
 
 from emu.contracts import parse
 from emu.contracts.decode import KINDS
 from emu.contracts.layout import ROWS
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.exact.layout import place as layout_place
-from emu.explain.link import of_values
+from emu.explain.link import is_read_out, lines_of_values, of_values
 from emu.spec import get, names
-from emu.spec.contract import fits
+from emu.spec.contract import fits, plans
 from emu.spec.derive import OPEN, codes
 from emu.vectors.suites.plan import find
 
@@ -103,19 +103,44 @@ def test_a_group_is_rotated(page, tmp_path):
 CHAINS = [find(file.stem).operation for file in sorted((VECTORS / "accumulate").glob("*__smoke.tv"))]
 
 
+EDGES = (0, 1, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 0x0123456789ABCDEF)  # of a register: also such as it does not hold after the row
+NAN = 0x3838387F  # the first of four scales of ue4m3
+
+
+def chain_rows(contract, most: int) -> list[tuple]:
+    """Rows of chains; where a register goes on, each with edges of it, with NaN in a scale, and before the end of the chain."""
+    rows, names_ = first_rows(contract, most), words_of(contract)
+    if "acc_in" not in names_:
+        return rows
+    out = list(rows)
+    for number, (values, edge) in enumerate(product(rows[:4], EDGES)):
+        changed = dict(zip(names_, values, strict=True)) | {"last": number % 3 > 0, "acc_in": edge}
+        changed |= {"sa": NAN} if number == 5 else {}
+        out += [tuple(map(int, changed.values()))]
+    return out
+
+
 def chained(page: str, folder: Path, most: int = 16) -> list[tuple]:
-    """Instructions of a chain that the page answers otherwise than the reference model."""
-    rows = [(contract, values) for contract in CHAINS for values in first_rows(contract, most)]
-    places = [of_values(*row) for row in rows]
-    shown = [(*row, place) for row, place in zip(rows, places, strict=True) if place is not None]
-    said, out = texts(page, [place for *_, place in shown], folder), []
-    for (contract, values, _), here in zip(shown, said, strict=True):
-        (wanted,) = contract.exact(values)[0]
-        run = here["runs"][0] if "runs" in here else here
-        if (OPEN if run["d"] == "open" else int(run["d"], 16)) != wanted:
-            out.append((str(contract.name), values, run["d"], wanted))
-    plain = {contract for contract in CHAINS if "acc_in" not in words_of(contract)}
-    return out if {contract for contract, *_ in shown} >= plain else [("no link",)]
+    """Instructions of a chain that the page answers otherwise than the reference model: the result, and the register after it."""
+    rows = [(contract, values) for contract in CHAINS for values in chain_rows(contract, most)]
+    said, out, seen = texts(page, [str(of_values(*row)) for row in rows], folder), [], set()
+    for (contract, values), here in zip(rows, said, strict=True):
+        (wanted,), *stages = contract.exact(values)
+        run, held = here["runs"][0] if "runs" in here else here, "acc_in" in words_of(contract)
+        got = OPEN if run.get("d") == "open" else int(run.get("d", "-9"), 16)
+        if got != wanted and is_read_out(contract, values):
+            out.append((str(contract.name), values, here.get("refused", run.get("d")), wanted))
+        if held and (OPEN if not run.get("register") else int(run["register"]["code"], 16)) != stages[0][0]:
+            out.append((str(contract.name), values, run.get("register"), stages))
+        seen |= {(held, is_read_out(contract, values), wanted == OPEN, held and stages[0][0] == OPEN)}
+    kinds = {
+        (False, True, False, False),
+        (True, True, False, False),
+        (True, False, True, False),
+        (True, True, True, True),
+        (True, True, False, True),
+    }
+    return out if seen >= kinds else [("no link", seen)]
 
 
 def words_of(contract) -> list[str]:
@@ -127,14 +152,50 @@ def test_an_instruction_of_a_chain_is_answered(page, tmp_path):
     assert chained(page, tmp_path) == []
 
 
-def test_an_instruction_has_a_link_where_its_register_is_empty_and_read_out():
+REGISTER = """
+const at = selector => document.querySelector(selector), out = {}, text = selector => at(selector).textContent;
+const change = (selector, value) => { at(selector).value = value; at(selector).dispatchEvent(new Event("change", {bubbles: true})); };
+const copied = name => { at(name).click(); return explorer.copied(); };
+out.label = at("[name=acc]").closest("label").textContent; out.sentence = text("#sentence"); out.told = text("#room");
+out.row = copied("#copy-row"); out.command = copied("#copy-shell"); out.why = text("#copy-why");
+change("[name=acc]", "1" + "0".repeat(16)); out.wide = text("#fault");
+change("[name=acc]", ""); out.empty = [text("#fault"), copied("#copy-row").split(" ").length, text("#copy-why")];
+change("[name=acc]", "1"); change("[name=m1]", OTHER);
+out.other = [text("#fault"), at("[name=acc]") === null, /acc=&/.test(location.hash)];
+return out;
+"""
+
+
+def test_a_register_is_typed_copied_and_left(page, tmp_path):
     contract = next(found for found in CHAINS if "acc_in" in words_of(found))
-    names_, rows = words_of(contract), first_rows(contract, 64)
-    last, register = names_.index("last"), names_.index("acc_in")
-    for values, (read_out, held) in product(rows, product((0, 1), (0, 1, None))):
-        changed = list(values)
-        changed[last], changed[register] = read_out, values[register] if held is None else held
-        assert (of_values(contract, changed) is not None) == (read_out == 1 and changed[register] == 0)
+    values = next(values for values in first_rows(contract, 64) if values[-1] and values[1])
+    (d,), (acc,) = contract.exact(values)
+    like = (contract.plan.a, contract.plan.b, contract.plan.scale, contract.plan.c, contract.plan.block)
+    other = next(plan.name for plan in plans() if (plan.a, plan.b, plan.scale, plan.c, plan.block) == like and plan.accumulator is None)
+    said = answers(page, REGISTER.replace("OTHER", json.dumps(other)), tmp_path, str(of_values(contract, values)))
+    assert "thrown" not in said, said
+    assert said["label"] == "register before, 64 bits (empty: 0)" and f"register after it0x{acc:016X} (" in said["told"]
+    assert said["sentence"].endswith(f" The register holds 0x{acc:016X} after it, and held {values[-1]:X} before.")
+    assert [int(word, 16) for word in said["row"].split()[1:]][: len(values) + 2] == [*values, d, acc]
+    assert ran(said["command"], tmp_path)[0] == said["row"].strip()
+    assert "Copy Python: a register that is not empty goes into rows: copy the row or the command." in said["why"]
+    assert "Copy C: a register" in said["why"] and said["empty"][0] == "" and "register" not in said["empty"][2]
+    assert said["wide"] == f"register 1{'0' * 16}: write 64 bits as hex digits, two's complement" and said["other"] == ["", True, True]
+
+
+def test_a_machine_without_a_register_refuses_one(page, tmp_path):
+    (said,) = texts(page, ["dot?acc=1"], tmp_path)
+    assert said["refused"].endswith("has no register that goes on from row to row: leave the register out")
+
+
+def test_the_report_says_that_a_row_is_not_read_out():
+    contract = next(found for found in CHAINS if "acc_in" in words_of(found))
+    for last in (0, 1):
+        values = next(values for values in first_rows(contract, 64) if values[1] == last)
+        (line,) = lines_of_values(contract, values)
+        assert line.startswith(
+            "see it: " if last else "see it (its register: nothing is read out in this row): emu explore --open 'dot?m1=int64"
+        )
 
 
 INSTRUCTIONS = [find(file.stem).operation for file in sorted((VECTORS / "insn").glob("*__smoke.tv"))]
@@ -195,6 +256,10 @@ FAULTS = {
     "not rotated": (rotated, (), "return {codes, from: facts.result,", "return {codes: given, from: facts.result,"),
     "its own signs": (rotated, (), "signsAt = signs => signs === null ? 0 :", "signsAt = signs => true ? 0 :"),
     "C left out": (chained, (), 'state.c.trim() ? codesOf(state.c, machine.c, "c") :', "false ? 0 :"),
+    "an empty register": (chained, (), "+ (machine.bits ? row.held : 0n);", "+ 0n;"),
+    "a register without a sign": (chained, (), "return BigInt.asIntN(bits, BigInt(", "return BigInt.asUintN(bits, BigInt("),
+    "a register that holds any sum": (chained, (), "return error === C_OVERFLOW ? null :", "return error === C_OVERFLOW ? 0n :"),
+    "read out without C": (chained, (), "placeWide(total), row.c, OUT)", "placeWide(total), 0n, OUT)"),
     "a policy of the page for a member": (
         converted,
         (),

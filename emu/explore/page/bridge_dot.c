@@ -36,6 +36,7 @@ EXPORT(ex_fused_facts) int32_t ex_fused_facts(const emu_datapath *machine, int64
     out[14] = widths.has_floor;
     out[15] = widths.floor_exp;
     out[16] = machine->accumulator_bits;
+    out[17] = widths.step_sum_lsb_exp;
     return error;
 }
 
@@ -83,6 +84,12 @@ int32_t ex_dot(const emu_datapath *machine, uint64_t *a, uint64_t *b, uint64_t *
     out[1] = open;
     out[2] = (uint64_t)(uintptr_t)stages;
     return error;
+}
+
+/* What a register that holds `total` gives where it is read out with C; EMU_ERROR_OVERFLOW: it does not hold that. */
+EXPORT(ex_read_out) int32_t ex_read_out(const emu_datapath *machine, const emu_wide *total, uint64_t c, uint64_t *out)
+{
+    return emu_finish_register(machine, total, c, out);
 }
 
 /* terms, special, E, lsb_exp, codes (part, scale, term, result), 8 parts, then where aligned_c and total lie. */

@@ -29,6 +29,7 @@ function pythonOf(name, state) {
     const random = id => { const drawn = blockDraws(id, state.random, x.length); return drawn ? `, random=np.array([${joinedCodes(drawn.words)}], np.uint${drawn.wordBits > 32 ? 64 : 32})` : ""; };
     return `${head}x = np.array([[${joinedCodes(x)}]], np.uint${state.from === "fp32" ? "32).view(np.float32)" : "16)"}${shape}\n` + (rotation ? `x = emu.transform(x, "${state.rotate}"${takesSigns(state.rotate) ? `, signs=${rotation.signs}` : ""}${state.from === "fp32" ? "" : `, source="${state.from}"`})\n` : "") + [state.a, state.b].map(id => `print(emu.quantize(x, "${id}"${plain ? "" : `, source="${state.from}"`}${reads(id) ? amax : ""}${random(id)}${signsIn(id, signs)}).codes.tolist())\n`).join("");
   }
+  if (name === "dot") refuseHeld(state, "Python");
   if (name === "dot" && ([state.m1, state.m2, state.m3].some(isOwnMachine) || state.split !== "1" || state.direction !== "ascending")) return scratch(() => pythonOfChains(state));
   if (name === "dot") {
     const [first] = scratch(() => { const machine = machineOf(state.m1), row = rowOf(state, machine); return [`a = ${arrayOf(row.a, machine.a)}\nb = ${arrayOf(row.b, machine.b)}\n`]; });
@@ -196,6 +197,7 @@ ${amax === null ? "" : `    const uint32_t amax = ${hex(amax, 32)};\n    (void)a
 }
 /** C that prints D of each machine, chain by chain. */
 function cOfDot(state) {
+  refuseHeld(state, "C");
   return scratch(() => {
     const machines = chainedRows(state), isMine = machines.some(({id}) => isOwnMachine(id)), parts = ["a", "b", "sa", "sb", "c"], made = new Map();
     const each = machines.map(({id, machine, chains}, i) => {

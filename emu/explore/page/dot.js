@@ -1,7 +1,8 @@
 // dot.js: one dot product through up to three machines, stage by stage; what they lose, where they part, the smallest row that parts them.
 const DOT = {m1: "hopper_fp8/e4m3xe4m3", m2: "ada_fp8/e4m3xe4m3", m3: "blackwell_f8f6f4/e4m3xe4m3",
-  a: "7E380838" + "00".repeat(60), b: "38380138" + "00".repeat(60), sa: "", sb: "", c: "", words: "",
+  a: "7E380838" + "00".repeat(60), b: "38380138" + "00".repeat(60), sa: "", sb: "", c: "", acc: "", words: "",
   split: "1", parts: "consecutive", direction: "ascending", combine: "ascending", turn: "0", own: ""};
+const C_OVERFLOW = 14; // EMU_ERROR_OVERFLOW
 const SPECIAL = ["", "", "", "infinity", "NaN"]; // by EMU_INFINITE, EMU_NAN
 const [C_ALIGNED, C_ADDED, C_REALIGNED, C_LAST] = [0, 1, 2, 3], PROMOTE = 3, START_C = 2;
 const machineNames = () => machinesHere().flatMap(([, names]) => names);
@@ -15,8 +16,8 @@ const machinesLike = name => (machinesHere().find(([, names]) => names.includes(
 function machineOf(name) {
   const text = word(name), mine = own.datapaths.find(({id}) => id === name.split("/")[0]), from = libraryOf(mine), fused = mine?.words[0] === "levels" ? 0 : C.ex_fused(from, text), at = fused || C.ex_levels(from, text) || refuse(`datapath ${name}: no such machine in this page`);
   if (fused) checked(C.ex_fused_facts(at, OUT)); else C.ex_levels_facts(at, OUT);
-  const [a, b, scale, c, d, k, block, levels, ...more] = numbersAt(OUT, 17).map(Number);
-  const facts = fused ? {step: more[0], group: more[1], cKind: more[2], apply: more[3], frac: more[4], integer: more[5], floor: more[6] ? more[7] : null}
+  const [a, b, scale, c, d, k, block, levels, ...more] = numbersAt(OUT, 18).map(Number);
+  const facts = fused ? {step: more[0], group: more[1], cKind: more[2], apply: more[3], frac: more[4], integer: more[5], floor: more[6] ? more[7] : null, bits: more[2] === C_LAST ? more[8] : 0, unit: more[9]}
     : {scalesProducts: more[0], outPlusC: more[1], flags: more[2]};
   return {name, at, fused: Boolean(fused), a, b, scale, c, d, k, block, levels, ...facts};
 }
@@ -46,8 +47,18 @@ function rowOf(state, machine) {
   };
   const sa = scales(state.sa, "scales of a"), sb = scales(state.sb, "scales of b"), c = machine.c ? state.c.trim() ? codesOf(state.c, machine.c, "c") : [0n] : [];
   if (machine.c && c.length !== 1) refuse(`c: ${c.length} codes: give one`);
-  return turned({a, b, sa, sb, c: machine.c ? c[0] : null}, state, machine);
+  return turned({a, b, sa, sb, c: machine.c ? c[0] : null, held: registerOf(state, machine)}, state, machine);
 }
+/** What the register of a machine holds before the row, in its units; 0n: it is empty, or there is none. */
+function registerOf({acc}, {name, bits}) {
+  const text = acc.trim();
+  if (!text) return 0n;
+  if (!bits) refuse(`${name} has no register that goes on from row to row: leave the register out`);
+  if (!/^(0x)?[0-9a-f]+$/i.test(text) || BigInt(`0x${text.replace(/^0x/i, "")}`) >> BigInt(bits)) refuse(`register ${text}: write ${bits} bits as hex digits, two's complement`);
+  return BigInt.asIntN(bits, BigInt(`0x${text.replace(/^0x/i, "")}`));
+}
+/** Refuse to copy what nothing else takes: a chain whose register is not empty. */
+const refuseHeld = ({acc}, what) => { if (/[1-9a-f]/i.test(acc.replace(/^0x/i, ""))) refuse(`Copy ${what}: a register that is not empty goes into rows: copy the row or the command`); };
 /** The code of 1 in a format of scales. */
 function oneOf(format) {
   const {width} = factsOf(format);
@@ -63,6 +74,7 @@ function turned(row, state, machine) {
   return {...row, a: round_(row.a, turn * unit), b: round_(row.b, turn * unit), sa: round_(row.sa, turn), sb: round_(row.sb, turn)};
 }
 const placeCodes = codes => codes.length ? place(new Uint8Array(new BigUint64Array(codes).buffer)) : 0;
+const placeWide = number => place(new Uint8Array(new BigUint64Array(Array.from({length: 20}, (_, i) => unsigned(number >> BigInt(64 * i)))).buffer));
 const limbsAt = at => new BigUint64Array(C.memory.buffer, at, 20).reduce((sum, limb, i) => sum | limb << BigInt(64 * i), 0n);
 const wideAt = at => BigInt.asIntN(1280, limbsAt(at));
 
@@ -88,7 +100,12 @@ function runFused(machine, row) {
     steps.push(fusedStep(machine, Number(stages), i, before, row, products));
     before = steps.at(-1).raw;
   }
-  return {code: unsigned(code), open: Boolean(open), steps};
+  if (!machine.bits || open || steps[0].special) return {code: unsigned(code), open: Boolean(open), steps};
+  const ends = steps.filter(({last}) => (last + 1) % machine.k === 0).map(({total}) => { // of each instruction, as if the chain ended there
+    const error = C.ex_read_out(machine.at, placeWide(total), row.c, OUT);
+    return error === C_OVERFLOW ? null : (checked(error), unsigned(numbersAt(OUT, 1)[0]));
+  }), holds = ends.every(end => end !== null), after = steps.at(-1).total;
+  return {code: holds ? ends.at(-1) : 0n, open: !holds, steps, register: holds ? {code: hex(BigInt.asUintN(machine.bits, after), machine.bits), value: dyadicText({n: after, e: machine.unit})} : null};
 }
 /** One fused step, as C's stages say it. before: the code that takes the place of C. */
 function fusedStep(machine, stages, number, before, row, products) {
@@ -102,7 +119,7 @@ function fusedStep(machine, stages, number, before, row, products) {
     step.lsb = Number(lsb);
     if (!last && machine.frac >= 0) step.exp = Number(exp);
     step.terms = Array.from({length: Number(count)}, (_, i) => fusedTerm(machine, stages, step, i, row, products));
-    step.total = wideAt(Number(rest[9]));
+    step.total = wideAt(Number(rest[9])) + (machine.bits ? row.held : 0n);
     step.totalText = dyadicText({n: step.total, e: step.lsb});
     if (machine.cKind === C_ALIGNED || machine.cKind === C_REALIGNED) {
       const value = decode(machine.c, before), aligned = wideAt(Number(rest[8]));
@@ -170,6 +187,7 @@ function finished(run, machine) {
   const value = run.open ? null : decode(machine.d, run.raw);
   run.d = run.open ? "open" : hex(run.raw, factsOf(machine.d).width);
   run.value = run.open ? "open" : shortText(value);
+  run.register = run.chains?.[0].register || null;
   run.error = run.exact && value && isFinite_(value) ? dyadicText(minus(dyadic(value), run.exact)) : "";
   return run;
 }
@@ -177,7 +195,7 @@ function finished(run, machine) {
 function exactOf(row, machine) {
   const products = productsOf(row, machine), c = row.c === null ? null : decode(machine.c, row.c);
   if (products.includes(null) || c && !isFinite_(c)) return null;
-  return products.reduce((sum, item) => plus(sum, item.scaled), c ? dyadic(c) : {n: 0n, e: 0});
+  return products.reduce((sum, item) => plus(sum, item.scaled), plus(c ? dyadic(c) : {n: 0n, e: 0}, {n: row.held, e: row.held ? machine.unit : 0}));
 }
 
 /** A number of a stage of levels. */
@@ -233,11 +251,13 @@ function levelOf(machine, row, level, stage, addend) {
 function dotOf(state) {
   const names = [state.m1, state.m2, state.m3].filter(name => name && name !== "none"), like = machinesLike(state.m1);
   names.forEach(name => { if (!like.includes(name)) { machinesLike(name); refuse(`${name} takes other operands than ${state.m1}: choose one of its kind`); } });
+  if (state.acc.trim() && new Set(names.map(name => scratch(() => { const {bits, unit} = machineOf(name); return `${bits} ${unit}`; }))).size > 1) refuse("register: the machines have other ones: choose one machine, or leave the register out");
   const runs = names.map(name => scratch(() => { const run = runMachine(name, state); delete run.row; delete run.machine; return run; }));
   const exact = runs[0].exact ? dyadicText(runs[0].exact) : "", same = runs.every(run => run.d === runs[0].d);
   const says = runs.map(run => `${run.name} gives ${run.open ? "a result that nobody knows" : `${run.d}, which is ${run.value}`}${run.error ? run.error === "0" ? ": exact" : `: an error of ${run.error}` : ""}`);
   const parted = same || runs.length < 2 ? "" : ` ${whereTheyPart(runs[0], runs.find(run => run.d !== runs[0].d))}`;
-  const sentence = (exact ? `The exact sum is ${exact}. ` : "An operand is no finite number. ") + `${says.join("; ")}.` + (runs.length < 2 ? "" : same ? " They agree." : parted);
+  const held = runs[0].register ? ` The register holds ${runs[0].register.code} after it${state.acc.trim() ? `, and held ${state.acc.trim()} before` : ""}.` : "";
+  const sentence = (exact ? `The exact sum is ${exact}. ` : "An operand is no finite number. ") + `${says.join("; ")}.` + (runs.length < 2 ? "" : same ? " They agree." : parted) + held;
   return {runs, exact, same, sentence, instructions: Math.min(...runs.map(run => run.instructions)), splits: runs.every(run => run.splits)};
 }
 /** The first loss that a sentence names, of a machine: its words and how large it is. */
@@ -264,7 +284,7 @@ function whereTheyPart(a, b) {
 function dotShell(state) {
   if (state.split !== "1") return shellOfPython("dot", state);
   return [state.m1, state.m2, state.m3].filter(id => id !== "none").map(id => scratch(() => {
-    if (isOwnMachine(id) || state.direction !== "ascending") return (isOwnMachine(id) || machineOf(id).fused) && fillShell("dot", {...state, m1: id}, isOwnMachine(id)) || shellOfPython("dot", {...state, m1: id, m2: "none", m3: "none"}) + "\n:";
+    if (isOwnMachine(id) || state.direction !== "ascending" || state.acc.trim()) return (isOwnMachine(id) || machineOf(id).fused) && fillShell("dot", {...state, m1: id}, isOwnMachine(id)) || shellOfPython("dot", {...state, m1: id, m2: "none", m3: "none"}) + "\n:";
     const machine = machineOf(id), row = rowOf(state, machine), text = stateOfRow(row, machine);
     const given = [["a", text.a], ["b", text.b], ["sa", text.sa], ["sb", text.sb], ["c", text.c], ["words", wordsDrawn(state, machine, row.a.length).map(word_ => word_.toString(16)).join(",")]].filter(([, value]) => value);
     return `emu explain dot ${id} ${given.map(([name, value]) => `--${name} ${value}`).join(" ")}`;

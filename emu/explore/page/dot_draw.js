@@ -26,7 +26,7 @@ function levelBody(level) {
   return `<h4>Level ${escape_(level.name)}: ${level.of} values to one${level.aligns ? ", aligned" : ""}</h4>` + (rows.length ? `<div class="wide" tabindex="0" role="region" aria-label="level ${escape_(level.name)}"><table><thead><tr>${["node", "running value", "terms", "exact sum", "what it leaves", "lost"].map(text => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>` : "<p>Every value is 0.</p>");
 }
 function runBody(run) {
-  const end = `<dl><dt>D</dt><dd><b>${run.d}</b> (${escape_(run.value)})</dd>${run.error ? `<dt>from the exact sum</dt><dd>${run.error}</dd>` : ""}${run.openWhy ? `<dt>why</dt><dd>${run.openWhy}</dd>` : ""}</dl>`;
+  const end = `<dl><dt>D</dt><dd><b>${run.d}</b> (${escape_(run.value)})</dd>${run.error ? `<dt>from the exact sum</dt><dd>${run.error}</dd>` : ""}${run.register ? `<dt>register after it</dt><dd>${run.register.code} (${escape_(run.register.value)})</dd>` : ""}${run.openWhy ? `<dt>why</dt><dd>${run.openWhy}</dd>` : ""}</dl>`;
   if (!run.fused) {
     const products = run.products.map((item, i) => item && !(item.number && item.number.n === 0n) ? `product_${i} = ${item.text}` : "").filter(Boolean);
     return `${end}<p>Products: ${escape_(products.slice(0, 16).join("; ")) || "all 0"}${products.length > 16 ? ` and ${products.length - 16} more` : ""}.</p>${run.levels.map(levelBody).join("")}${run.outPlusC ? `<p>C = ${run.outPlusC} is added to the last value.</p>` : ""}${run.draws ? `<p>It draws ${run.draws} random integers: those that you give, then 0.</p>` : ""}`;
@@ -43,7 +43,7 @@ function drawDot(state, page) {
   const machine = scratch(() => machineOf(state.m1)), blocks = Boolean(machine.scale);
   const fields = most => `<form class="fields">${choose("m1", "machine 1", machineNames(), state)}${choose("m2", "machine 2", optional, state)}${choose("m3", "machine 3", optional, state)}` +
     area("a", `a: ${nameOf(machine.a)} codes as hex digits, element 0 first, or [numbers]`) + area("b", `b: ${nameOf(machine.b)}`) + (blocks ? field("sa", "scales of a (empty: 1)", state.sa, "hex") + field("sb", "scales of b (empty: 1)", state.sb, "hex") : "") +
-    (machine.c ? field("c", `C: ${nameOf(machine.c)} (empty: 0)`, state.c, "hex") : "") + (machine.fused ? "" : field("words", "random words (hex)", state.words, "hex")) +
+    (machine.c ? field("c", `C: ${nameOf(machine.c)} (empty: 0)`, state.c, "hex") : "") + (machine.bits ? field("acc", `register before, ${machine.bits} bits (empty: 0)`, state.acc, "hex") : "") + (machine.fused ? "" : field("words", "random words (hex)", state.words, "hex")) +
     (most.splits ? slide("split", "split of K", state, 1, most.instructions) : "") + (most.instructions > 1 ? choose("direction", "order", ["ascending", "descending"], state) : "") +
     (most.splits && most.instructions > 1 ? choose("parts", "parts", ["consecutive", "interleaved"], state) + choose("combine", "joined", ["ascending", "pairwise"], state) : "") + slide("turn", `${blocks ? "blocks" : "elements"} turned round by`, state, 0, most.units - 1) +
     `<p><button type="button" id="part-them">Find a small row where machines 1 and 2 differ</button></p></form>`;
@@ -65,14 +65,14 @@ function partThem() {
 }
 /** What changes with the first machine: the others, and operands that have other codes. */
 function otherMachine(state, m1) {
-  const like = machinesLike(m1), changes = {m1};
+  const like = machinesLike(m1), changes = {m1, ...(scratch(() => machineOf(m1)).bits ? {} : {acc: ""})};
   if (like.includes(state.m1)) return changes;
   return {...otherOperands(m1), m2: like.find(name => name !== m1) || "none", m3: "none"};
 }
 /** A row of ones for a machine. */
 const otherOperands = m1 => scratch(() => {
   const machine = machineOf(m1), ones = format => hex(codeNearOne(format), factsOf(format).width).slice(2).repeat(Math.max(machine.k, machine.block));
-  return {m1, a: ones(machine.a), b: ones(machine.b), sa: "", sb: "", c: "", words: "", split: "1", turn: "0"};
+  return {m1, a: ones(machine.a), b: ones(machine.b), sa: "", sb: "", c: "", acc: "", words: "", split: "1", turn: "0"};
 });
 /** The code of 1, or of the smallest value where the format has no 1. */
 const codeNearOne = format => codeOfValue(format, {n: 1n, e: 0}) ?? tellingCodes(format)[0];

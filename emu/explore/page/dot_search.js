@@ -111,5 +111,5 @@ function differenceOver(name, other, times_, budget) {
 /** A row of codes as the texts of a state. */
 function stateOfRow(row, machine) {
   const joined = (codes, format) => format ? codes.map(code => hex(code, factsOf(format).width).slice(2)).join("") : "";
-  return {a: joined(row.a, machine.a), b: joined(row.b, machine.b), sa: joined(row.sa, machine.scale), sb: joined(row.sb, machine.scale), c: row.c ? joined([row.c], machine.c) : "", words: "", split: "1", turn: "0"};
+  return {a: joined(row.a, machine.a), b: joined(row.b, machine.b), sa: joined(row.sa, machine.scale), sb: joined(row.sb, machine.scale), c: row.c ? joined([row.c], machine.c) : "", acc: "", words: "", split: "1", turn: "0"};
 }

@@ -46,10 +46,10 @@ function contractOfDot(state) {
     const short_ = contractColumns({what: `dot/${state.m1}`}).find(({name}) => name === "a").lanes;
     return {what: `${short_ < row.a.length ? "accumulate" : "dot"}/${state.m1}`, rows: [(_, bits) => ({...codes, c: [row.c ?? 0n], r: Array.from({length: draws}, (__, i) => BigInt.asUintN(bits("r"), given[i] ?? 0n))})]};
   }
-  const count = row.a.length / machine.k, isRegister = machine.cKind === C_LAST && count > 1;
+  const count = row.a.length / machine.k, isRegister = machine.bits && (count > 1 || row.held);
   const rows = chainsOf(state, machine, count).flatMap((chain, part) => chain.map((number, i) => before => {
     const {a, b, sa, sb} = taken(row, machine, count > 1 ? [number] : chain), begin = part ? 0n : row.c;
-    return {a, b, sa, sb, first: [BigInt(i === 0)], last: [BigInt(i === chain.length - 1)], c: isRegister || !i ? [begin] : before.d, acc_in: i ? before.acc : [0n]};
+    return {a, b, sa, sb, first: [BigInt(i === 0 && !row.held)], last: [BigInt(i === chain.length - 1)], c: isRegister || !i ? [begin] : before.d, acc_in: i ? before.acc : [BigInt.asUintN(machine.bits, row.held)]};
   }));
   return {what: `${isRegister ? "accumulate" : "dot"}/${state.m1}`, rows};
 }
