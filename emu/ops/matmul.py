@@ -26,6 +26,8 @@ from emu.spec.levels import LevelsPlan, epilogue_plan, resolve_levels
 from emu.spec.models import Datapath
 from emu.spec.models.levels import DatapathLevels, EpilogueFacts
 
+ScaleOrder = Literal["together", "a_first", "b_first"]
+
 
 @takes_tensors
 def matmul(
@@ -41,19 +43,22 @@ def matmul(
     jobs: int = 1,
     random: Any = None,
     flags: bool = False,
+    scales: Literal["together", "a_first", "b_first"] | None = None,
 ) -> Any:
     """Multiply two quantized matrices as a datapath does: D = A @ B + C.
 
     a: [..., M, K], blocked along its last axis.   b: [K, N], blocked along its first axis (`Quantized.T` turns one round).
     c: [..., M, N] codes or floats of the datapath's C; None: none.   order: how the instructions along K are chained and joined.
-    epilogue: what tensor scales do; None: the datapath's own. With tensor scales and C there is no default: "before" multiplies C too,
-    "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
+    epilogue: what scales of tensors and rows do; None: the datapath's own. With such scales and C there is no default: "before"
+    multiplies C too, "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
     profile: order of operations by which the recipes turn their tensor level into a multiplier; None: their first.
     bits: return codes instead of values.   jobs: threads; same bits.   random: unsigned integers [..., M, N, words] of a datapath of
     levels, one for each rounding that draws, in the order of LevelsPlan.draws.
     A datapath of levels runs as one chain over K, in the order of `order.direction`.
     flags: also return the exception flags of the datapath for every output, uint8 [..., M, N]: bit i is the flag i of its flags.report;
     what an epilogue does behind it raises none.
+    scales: "together" multiplies D by the rounded product of both scales, "a_first" and "b_first" by one scale after the other; None: as
+    the epilogue says, else together. Scales of rows have no default where both operands are scaled, and are not multiplied together.
     Returns: [..., M, N], dtype of the result format; with flags (it, flags).
     Exactness: equals `exact` bit for bit, for every engine, tile and number of jobs.
     Raises: ShapeError (axes, K, tail), SpecError (formats and blocks the datapath does not take), OpenError, OperandError, EngineError.
@@ -69,7 +74,7 @@ def matmul(
     shape = (*a.shape[:-1], b.shape[1])
     raised = flag_bytes(model, shape) if flags else None
     if in_levels:
-        found = by_levels(model, left, right, c, shape, order, epilogue, random, engine, bits, jobs, raised)
+        found = by_levels(model, left, right, c, shape, order, epilogue, scales, random, engine, bits, jobs, raised)
         return found if raised is None else (found, raised)
     if random is not None:
         raise OperandError(f"random: datapath {model.id} draws nothing: leave random out")
@@ -77,7 +82,7 @@ def matmul(
     plan = plan_of(model, left, right)
     left, right = filled(left, plan, order), filled(right, plan, order)
     check_operands(left.codes, right.codes, left.scales, right.scales, plan)
-    rules = _epilogue_of(left, right, c, epilogue, facts.epilogue, plan)
+    rules = _epilogue_of(left, right, c, epilogue, scales, facts.epilogue, plan)
     addend = None if c is None else read_addend(c, shape, plan).reshape(len(left.codes), len(right.codes))
     late = rules is not None and rules.c_place == "after"
     found = chains(left, right, None if late else addend, order, plan, engine, jobs)
@@ -95,6 +100,7 @@ def by_levels(
     shape: tuple[int, ...],
     order: Order,
     epilogue: Any,
+    scales: ScaleOrder | None,
     random: Any,
     engine: str,
     bits: bool,
@@ -112,7 +118,7 @@ def by_levels(
     plan = resolve_levels(model, a.format, b.format, a.scale_format, a.block or None)
     left, right = filled(a, plan, order), filled(b, plan, order)
     check_operands(left.codes, right.codes, left.scales, right.scales, plan)
-    rules = _epilogue_of(a, b, c, epilogue, plan.facts.epilogue, plan)
+    rules = _epilogue_of(a, b, c, epilogue, scales, plan.facts.epilogue, plan)
     late = rules is not None and rules.c_place == "after" and c is not None
     if order.direction != "ascending":
         (chain,) = order.chains(left.codes.shape[-1] // plan.facts.k)
@@ -121,18 +127,38 @@ def by_levels(
     words = None if random is None else _words(random, shape)
     operands = left.codes, right.codes, left.scales, right.scales, addend, words
     flat = None if flags is None else flags.reshape(-1)
-    found: NDArray[Any] = run_levels_matmul(*operands, plan, engine, jobs, flat).reshape(shape)
+    found: NDArray[Any] = run_levels_matmul(*operands, plan, engine, jobs, flat)
     if rules is not None:
         single = epilogue_plan(plan)
-        found = scaled(found, a, b, read_addend(c, shape, single) if late else None, rules, single, engine)
+        found = scaled(found, a, b, read_addend(c, shape, single).reshape(found.shape) if late else None, rules, single, engine)
+    found = found.reshape(shape)
     return found if bits else found.view(float_dtype(plan.d))
 
 
 def scaled(d: Codes, a: Operand, b: Operand, c: Codes | None, rules: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
-    """Return the result times the tensor scales, then + C where it is given. Raises: as the engines."""
-    scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (a, b)]
-    alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
-    return run_epilogue(d, alpha, c, rules, plan, engine)
+    """Return the result times the scales of tensors or rows, then + C where it is given. d, c: [M, N] codes. Raises: as the engines."""
+    if rules.scales == "together":
+        scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (a, b)]
+        alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
+        return run_epilogue(d, alpha, c, rules, plan, engine)
+    sides = [(item, axis) for axis, item in enumerate((a, b)) if item.is_scaled]
+    (*first, last) = sides if rules.scales == "a_first" else sides[::-1]
+    for item, axis in first:
+        d = _by_rows(d, item, axis, None, rules.model_copy(update={"d": rules.alpha}), plan, engine)
+    return _by_rows(d, *last, c, rules, plan, engine)
+
+
+def _by_rows(d: Codes, item: Operand, axis: int, c: Codes | None, rules: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
+    """Return the result times the scale of each row of an operand, or of its tensor, then + C. axis: 0 rows of A, 1 columns of B."""
+    d, c = (d, c) if axis == 0 else (d.T, None if c is None else c.T)
+    scales = np.full(len(d), item.tensor_scale) if item.row_scales is None else item.row_scales
+    out = np.empty_like(d)
+    for code in np.unique(scales):
+        rows = scales == code
+        out[rows] = run_epilogue(
+            np.ascontiguousarray(d[rows]), int(code), None if c is None else np.ascontiguousarray(c[rows]), rules, plan, engine
+        )
+    return np.ascontiguousarray(out if axis == 0 else out.T)
 
 
 def _words(random: Any, shape: tuple[int, ...]) -> Codes:
@@ -144,12 +170,18 @@ def _words(random: Any, shape: tuple[int, ...]) -> Codes:
 
 
 def check_formats(model: Datapath, a: Operand, b: Operand) -> None:
-    """Refuse operands whose scales or blocks differ. Raises: SpecError."""
+    """Refuse operands whose scales or blocks differ, and block scales that no level multiplies by. Raises: SpecError."""
     names = [item.scale_format.id if item.scale_format else "no scales" for item in (a, b)]
     if names[0] != names[1]:
         raise SpecError(f"datapath {model.id}: a has {names[0]}, b has {names[1]}: one scale format for both")
     if a.block != b.block:
         raise SpecError(f"datapath {model.id}: a has blocks of {a.block} along K, b of {b.block}: they must be equal")
+    offered = model.facts.offered if isinstance(model.facts, DatapathLevels) else known_facts(model).scale
+    if a.scale_format is not None and (offered is None or not offered.formats):
+        raise SpecError(
+            f"datapath {model.id} takes no block scales, and a and b have one {a.scale_format.id} for every {a.block} elements along K: "
+            "name one that does, or write it (docs/datapath_levels.md)"
+        )
 
 
 def plan_of(model: Datapath, a: Operand, b: Operand) -> DatapathPlan:
@@ -169,26 +201,44 @@ def filled(item: Operand, plan: DatapathPlan | LevelsPlan, order: Order) -> Oper
     return replace(item, codes=codes, scales=np.pad(item.scales, ((0, 0), (0, codes.shape[-1] // item.block - item.scales.shape[-1]))))
 
 
-def _epilogue_of(a: Operand, b: Operand, c: Any, wanted: Any, own: Any, plan: DatapathPlan | LevelsPlan) -> EpilogueFacts | None:
-    """Return the rules of the epilogue, or None where there is nothing to scale. Raises: SpecError (tensor scales and C, and no rule)."""
+def _epilogue_of(
+    a: Operand, b: Operand, c: Any, wanted: Any, scales: Any, own: Any, plan: DatapathPlan | LevelsPlan
+) -> EpilogueFacts | None:
+    """Return the rules of the epilogue; None where there is nothing to scale. Raises: SpecError (a rule that is missing), OperandError."""
     if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
         raise OperandError(f"epilogue {wanted!r} is unknown: before, after or an EpilogueFacts")
     if wanted in ("before", "after") and c is None:
         raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
-    if a.tensor_scale is None and b.tensor_scale is None:
+    if scales not in (None, "together", "a_first", "b_first"):
+        raise OperandError(f"scales {scales!r} is unknown: together, a_first or b_first")
+    if not a.is_scaled and not b.is_scaled:
+        if scales is not None:
+            raise OperandError(f"scales {scales!r} orders scales of tensors or rows, and a and b have none: leave scales out")
         return None
     if not is_binary32(plan.d):
-        raise SpecError(f"datapath {plan.datapath.id}: tensor scales multiply a binary32 result, not {plan.d.id}")
-    if isinstance(wanted, EpilogueFacts):
-        return wanted
-    if wanted is None and isinstance(own, EpilogueFacts):
-        return own
-    if wanted is None and c is not None:
+        raise SpecError(f"datapath {plan.datapath.id}: scales of tensors and rows multiply a binary32 result, not {plan.d.id}")
+    given = wanted if isinstance(wanted, EpilogueFacts) else own if wanted is None and isinstance(own, EpilogueFacts) else None
+    if given is None and wanted is None and c is not None:
         raise SpecError(
-            f"datapath {plan.datapath.id} does not say where C enters when the operands have tensor scales: "
+            f"datapath {plan.datapath.id} does not say where C enters when the operands have scales of tensors or rows: "
             'give epilogue="before" (C is scaled too) or "after" (C is added to the scaled result)'
         )
-    return EpilogueFacts(alpha="rne", d="rne", c_place=wanted or "before", fused="no")
+    rules = given or EpilogueFacts(alpha="rne", d="rne", c_place=wanted or "before", fused="no")
+    return rules.model_copy(update={"scales": _scale_order(a, b, scales or rules.scales, plan)})
+
+
+def _scale_order(a: Operand, b: Operand, wanted: ScaleOrder, plan: DatapathPlan | LevelsPlan) -> ScaleOrder:
+    """Return the order of the scales; with one scaled operand all are the same. Raises: SpecError (scales of rows, and no order)."""
+    if a.row_scales is None and b.row_scales is None:
+        return wanted
+    if not (a.is_scaled and b.is_scaled):
+        return "a_first"
+    if wanted == "together":
+        raise SpecError(
+            f"datapath {plan.datapath.id}: scales of rows multiply the result one after the other, and kernels differ in the order: "
+            'give scales="a_first" or "b_first" (docs/datapath_levels.md says which kernel does which)'
+        )
+    return wanted
 
 
 def chains(a: Operand, b: Operand, c: Codes | None, order: Order, plan: DatapathPlan, engine: str, jobs: int) -> Codes:

@@ -22,7 +22,7 @@ class Operand:
     """One operand with K last.
 
     codes: [rows, K].   scales: [rows, K / block] codes, or None.   block: elements per scale, 0 without scales.
-    tensor_scale: binary32 code of the multiplier of all values, or None.
+    tensor_scale: binary32 code of the multiplier of all values, or None.   row_scales: [rows] binary32 codes, of each row, or None.
     """
 
     codes: Codes
@@ -31,6 +31,12 @@ class Operand:
     block: int
     scale_format: Format | None
     tensor_scale: int | None = None
+    row_scales: Codes | None = None
+
+    @property
+    def is_scaled(self) -> bool:
+        """Tell whether a scale follows the sum."""
+        return self.tensor_scale is not None or self.row_scales is not None
 
 
 def read_codes(codes: Any, name: str) -> Codes:
@@ -58,8 +64,11 @@ def operand_of(q: Any, name: str, axis: int, profile: str | None) -> Operand:
         other = f"quantize with axis={axis}" + (", or pass its transpose .T" if ndim == 2 else "")
         raise ShapeError(f"{name}: the inner dimension is axis {axis % ndim}, its blocks lie along axis {q.axis % ndim}: {other}")
     level = _scale_level(q, name)
+    by_row = level if level is not None and level.granularity == "row" else None
     codes = np.ascontiguousarray(Rows.of(q.codes, axis).matrix)
     fmt: Format = get("format", q.block.element_formats[0])
+    if by_row is not None:
+        return Operand(codes, None, fmt, 0, None, None, _row_multipliers(q, by_row, axis, profile))
     multiplier = _multiplier(q, profile)
     if level is None:
         return Operand(codes, None, fmt, 0, None, multiplier)
@@ -67,10 +76,12 @@ def operand_of(q: Any, name: str, axis: int, profile: str | None) -> Operand:
 
 
 def _scale_level(q: Quantized, name: str) -> Level | None:
-    """Return the one level that scales blocks or tiles. Raises: SpecError for a block that a dot product cannot take as it is."""
+    """Return the one level that scales blocks, tiles, or rows alone. Raises: SpecError (a block that no dot product takes as it is)."""
     if len(q.block.element_formats) > 1:
         raise SpecError(f"{name}: block {q.block.id} chooses the element format by a flag: no datapath takes that")
     found = [level for level in q.levels if level.granularity != "tensor"]
+    if [level.granularity for level in q.levels] == ["row"] and found[0].meaning != "flag":
+        return found[0]
     if len(found) > 1 or any(level.granularity not in ("block", "tile") or level.meaning != "multiply" for level in found):
         shown = ", ".join(f"{level.name} per {level.granularity} ({level.meaning})" for level in found)
         raise SpecError(f"{name}: block {q.block.id} has the levels {shown}: a datapath multiplies by one scale per block")
@@ -99,6 +110,15 @@ def _multiplier(q: Quantized, profile: str | None) -> int | None:
     one = [[code_of_one(get("format", q.block.element_formats[0]))] * columns for _ in range(rows)]
     found = dequantize(q.recipe, one, levels, profile=profile, result=get("format", "fp32"))[0][0]
     return None if q.tensor_scale is None and found == fp32_one() else found
+
+
+def _row_multipliers(q: Quantized, level: Level, axis: int, profile: str | None) -> Codes:
+    """Return the binary32 code of what the recipe's dequantize program multiplies the values of each row by: it runs on elements 1."""
+    codes, places = np.unique(Rows.of(level.codes, axis).matrix, return_inverse=True)
+    ones = [[code_of_one(get("format", q.block.element_formats[0]))] * q.block.facts.shape[1]] * len(codes)
+    levels = {level.name: codes[:, None].tolist()}
+    found = dequantize(q.recipe, ones, levels, profile=profile, result=get("format", "fp32"))
+    return np.array([row[0] for row in found], np.uint32)[places.reshape(-1)]
 
 
 def fp32_one() -> int:

@@ -67,7 +67,11 @@ def epilogue_text(epilogue: EpilogueFacts) -> str:
     """Return what tensor scales do, in words."""
     place = "C goes into the dot product" if epilogue.c_place == "before" else "C is added after alpha"
     fused = ", one rounding for both" if epilogue.fused == "yes" else ""
-    return f"alpha = scale a * scale b, rounded {epilogue.alpha}; alpha * D rounded {epilogue.d}; {place}{fused}"
+    if epilogue.scales == "together":
+        return f"alpha = scale a * scale b, rounded {epilogue.alpha}; alpha * D rounded {epilogue.d}; {place}{fused}"
+    first, last = ("a", "b") if epilogue.scales == "a_first" else ("b", "a")
+    place = "C goes into the dot product" if epilogue.c_place == "before" else "C is added after both"
+    return f"D * scale {first}, rounded {epilogue.alpha}; that * scale {last}, rounded {epilogue.d}; {place}{fused}"
 
 
 def hold_text(hold: Hold, unit_exp: int | None) -> str:

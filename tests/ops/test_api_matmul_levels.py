@@ -200,7 +200,7 @@ def test_tensor_scales_without_a_rule_are_refused():
     a, b, _ = two_level()
     with pytest.raises(SpecError, match="does not say where C enters"):
         emu.matmul(a, b, machine32(), np.zeros((4, 3), np.float32))
-    with pytest.raises(SpecError, match="tensor scales multiply a binary32 result, not bf16"):
+    with pytest.raises(SpecError, match="scales of tensors and rows multiply a binary32 result, not bf16"):
         emu.matmul(a, b, machine())
     facts: Any = machine().facts.model_dump() | {"epilogue": {"alpha": "rne", "d": "rne", "c_place": "after", "fused": "no"}}
     wrong = machine().model_copy(update={"facts": DatapathLevels.model_validate(facts)})

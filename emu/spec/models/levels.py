@@ -255,12 +255,16 @@ class LevelFlags(Part):
 
 
 class EpilogueFacts(Part):
-    """What follows the last instruction when the operands have tensor scales: alpha = scale a * scale b, D' = alpha * D, then C."""
+    """What follows the last instruction when the operands have scales of tensors or rows: D' = scale a * scale b * D, then C."""
 
-    alpha: RoundingId = Field(description="rounding of alpha in binary32")
-    d: RoundingId = Field(description="rounding of alpha * D, and of the addition of C")
+    alpha: RoundingId = Field(description="rounding of the first multiplication: of alpha = scale a * scale b, or of D by the first scale")
+    d: RoundingId = Field(description="rounding of the second multiplication, and of the addition of C")
     c_place: Literal["before", "after"] = Field(description="before: C goes into the dot product and is multiplied too; after: it is added")
-    fused: YesNo = Field(description="yes: alpha * D + C is rounded once")
+    fused: YesNo = Field(description="yes: the second product + C is rounded once")
+    scales: Literal["together", "a_first", "b_first"] = Field(
+        default="together",
+        description="together: alpha, then alpha * D; a_first, b_first: D by the scale of that operand, then by the other",
+    )
 
 
 _CHAIN = '{id: "k", of: "all", add: "chain", start: "c", ...}'
