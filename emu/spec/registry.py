@@ -270,8 +270,10 @@ class Registry:
             raise SpecError(f"{root}: no such folder: give one with .yaml files")
         added: list[Key] = []
         found: list[tuple[str, Path, Document]] = []
-        for path in sorted(p for p in root.rglob("*.yaml") if p.name != "sources.yaml"):
+        for path in sorted(p for p in root.rglob("*") if p.suffix.lower() in (".yaml", ".yml") and p.name != "sources.yaml"):
             try:
+                if path.suffix != ".yaml":
+                    raise SpecError(f"{path}: files that end in {path.suffix} are not read: rename it to {path.stem}.yaml")
                 document = read(path)
                 found.append((kind_of(document, path), path, document))
             except SpecError as error:
@@ -458,7 +460,7 @@ def knows(kind: str, name: str) -> bool:
 def load_spec(folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ...]:
     """Add every spec file below a folder to the registry.
 
-    folder: holds *.yaml files, in sub-folders per kind or flat; a sources.yaml adds sources.
+    folder: holds *.yaml files, in sub-folders per kind or flat; a sources.yaml adds sources. A *.yml is a bad file.
     skip_broken: leave a bad file out, and what needs it; `emu.spec.registry.broken` lists them, and asking for one by its id raises.
     Returns: "kind/id" of what was added.
     Raises: SpecError (bad file; an id that is already known with other facts); nothing is added then, and no thread has seen any of it.

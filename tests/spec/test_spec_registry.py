@@ -175,6 +175,15 @@ def test_a_broken_file_can_be_left_out(own_registry: None, tmp_path: Path) -> No
         load_spec(tmp_path)
 
 
+@pytest.mark.parametrize("ending", [".yml", ".YAML"])
+def test_a_file_with_another_ending_is_told(own_registry: None, tmp_path: Path, ending: str) -> None:
+    (tmp_path / "a_good.yaml").write_text(copy_of("e2m1", id='id: "a_good"', aliases=""), encoding="utf-8")
+    (tmp_path / f"mine{ending}").write_text(copy_of("e2m1", id='id: "mine"', aliases=""), encoding="utf-8")
+    told = f"{tmp_path}/mine{ending}: files that end in {ending} are not read: rename it to mine.yaml"
+    assert message(load_spec, tmp_path) == told
+    assert load_spec(tmp_path, skip_broken=True) == ("format/a_good",) and message(get, "format", "mine") == told
+
+
 def test_what_needs_a_broken_file_is_left_out_too(own_registry: None, tmp_path: Path) -> None:
     (tmp_path / "a_user.yaml").write_text(
         (shipped_root() / "policy" / "nvidia.yaml").read_text("utf-8").replace('id: "nvidia"', 'id: "a_user"')
