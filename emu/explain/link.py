@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from math import lcm
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.contracts.dot.rows import join
 from emu.contracts.form import row_form
 from emu.contracts.insn import registers
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.value import Value
 from emu.spec import Policy, Recipe, derive, get, names
+from emu.spec.contract import level_plans, plans
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
@@ -96,6 +99,26 @@ def _takes(plan: DatapathPlan | LevelsPlan) -> tuple[str | int | None, ...]:
     """What machines that the page shows side by side have in common."""
     formats = (plan.a, plan.b, plan.scale, plan.c)
     return *(None if fmt is None else fmt.id for fmt in formats), plan.block
+
+
+def of_sum(a: Format, b: Format, codes_a: Sequence[int], codes_b: Sequence[int]) -> Part:
+    """Return what the page shows of an exact product, or a sum of them: Dot says the exact sum of what any machine takes.
+
+    codes_a, codes_b: of the elements; zeros fill the instruction up.   The machine is one of these formats: where it can be, one that loses
+    nothing, then one without scales.
+    """
+    every: list[DatapathPlan | LevelsPlan] = [*plans(), *level_plans()]
+    made = [plan for plan in every if (plan.a, plan.b) == (a, b)]
+    if not made:
+        return Part(None, f"no machine of emu explore multiplies {a.id} by {b.id}")
+    plan = min(made, key=lambda plan: (not _is_exact(plan), plan.scale is not None))
+    count = -(-len(codes_a) // lcm(plan.facts.k, plan.block or 1)) * lcm(plan.facts.k, plan.block or 1)
+    sides = {"a": join([*codes_a, *[0] * (count - len(codes_a))], a), "b": join([*codes_b, *[0] * (count - len(codes_b))], b)}
+    return Part(link("dot", m1=plan.name, m2="none", m3="none", **sides), "the exact sum")
+
+
+def _is_exact(plan: DatapathPlan | LevelsPlan) -> bool:
+    return getattr(plan, "accumulator", None) is not None
 
 
 def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> str | None:
@@ -190,7 +213,17 @@ def lines_of_part(operation: Contract, part: Part) -> list[str]:
     """Return the line that a report prints of part_of_values, as see() does."""
     if operation.name.op == "insn" and part.link is None:
         return [f"no link: {operation.name}: {part.what}"]
-    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in see(part.link, str(operation.name))]
+    return _with_what(part, see(part.link, str(operation.name)))
+
+
+def _with_what(part: Part, lines: list[str]) -> list[str]:
+    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in lines]
+
+
+def lines_of_sum(a: Format, b: Format, codes_a: Sequence[int], codes_b: Sequence[int]) -> list[str]:
+    """Return the line that a report prints of an exact product, or a sum of them. codes_a, codes_b: of the elements."""
+    part = of_sum(a, b, codes_a, codes_b)
+    return _with_what(part, see(part.link)) if part.link is not None else [f"no link: {part.what}"]
 
 
 def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:

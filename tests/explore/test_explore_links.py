@@ -2,20 +2,24 @@
 
 import json
 import re
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.explorer import answers, planted, ran, texts
 
 from emu.contracts import parse
 from emu.contracts.decode import KINDS
 from emu.contracts.layout import ROWS
+from emu.contracts.rows import pack
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.exact.layout import place as layout_place
-from emu.explain.link import is_read_out, lines_of_values, of_values
+from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values
+from emu.rtl.export.functions import golden
 from emu.spec import get, names
-from emu.spec.contract import fits, plans
+from emu.spec.contract import fits, level_plans, plans
 from emu.spec.derive import OPEN, codes
 from emu.vectors.suites.plan import find
 
@@ -198,6 +202,52 @@ def test_the_report_says_that_a_row_is_not_read_out():
         )
 
 
+LANES = (1, 2, 16, 64)
+
+
+def sums() -> list[tuple]:
+    """Sums of products, as `emu rtl prove` has them, of every pair of formats that a machine multiplies, with operands."""
+    out, draw = [], np.random.Generator(np.random.Philox(91))
+    pairs = {(plan.a.id, plan.b.id): None for plan in (*plans(), *level_plans()) if max(codes(fmt).bits for fmt in (plan.a, plan.b)) <= 8}
+    for pair, lanes in product(pairs, LANES):
+        item = golden(f"product/{pair[0]}x{pair[1]}" if lanes == 1 else f"group_sum/{pair[0]}x{pair[1]}/{lanes}").operation
+        for _ in range(2):
+            sides = [[int(draw.integers(0, 1 << codes(fmt).bits)) for _ in range(lanes)] for fmt in (item.a, item.b)]
+            out.append((item, tuple(pack(side, codes(fmt).bits) for side, fmt in zip(sides, (item.a, item.b), strict=True))))
+    return out
+
+
+def number(text: str) -> Fraction:
+    """A number as the page writes it: decimals, or a whole number times a power of two."""
+    whole, power, exponent = text.partition("2^")
+    return Fraction(whole.rstrip("*").replace("-*", "-") or 1) * Fraction(2) ** int(exponent) if power else Fraction(text)
+
+
+def summed(page: str, folder: Path) -> list[tuple]:
+    """Sums of products whose exact sum on the page is not that of the golden function."""
+    rows, out, seen = sums(), [], set()
+    places = [of_sum(item.a, item.b, *item.elements(values)).link for item, values in rows]
+    for (item, values), here in zip(rows, texts(page, places, folder), strict=True):
+        ((wanted,),) = item.exact(values)
+        seen.add(wanted == OPEN)
+        if wanted != OPEN:
+            wanted = (wanted - (wanted >> (item.bits - 1) << item.bits)) * Fraction(2) ** item.unit_exp
+        if "exact" not in here or (OPEN if not here["exact"] else number(here["exact"].replace("-2^", "-1*2^"))) != wanted:
+            out.append((item.a.id, item.b.id, values, here.get("refused", here.get("exact")), wanted))
+    return out if seen == {True, False} and len(rows) > 300 else [("few rows",)]
+
+
+def test_a_sum_of_products_is_shown(page, tmp_path):
+    assert summed(page, tmp_path) == []
+
+
+def test_a_sum_that_no_machine_takes_has_no_link_and_says_why():
+    (line,) = lines_of_sum(get("format", "e2m1"), get("format", "e3m0"), [1], [2])
+    assert line == "no link: no machine of emu explore multiplies e2m1 by e3m0"
+    (line,) = lines_of_sum(get("format", "e2m1"), get("format", "e2m1"), [1], [2])
+    assert line.startswith("see it (the exact sum): emu explore --open 'dot?m1=int64%2Fe2m1xe2m1%2F16&m2=none&m3=none&a=1" + "0" * 63)
+
+
 INSTRUCTIONS = [find(file.stem).operation for file in sorted((VECTORS / "insn").glob("*__smoke.tv"))]
 
 
@@ -260,6 +310,7 @@ FAULTS = {
     "a register without a sign": (chained, (), "return BigInt.asIntN(bits, BigInt(", "return BigInt.asUintN(bits, BigInt("),
     "a register that holds any sum": (chained, (), "return error === C_OVERFLOW ? null :", "return error === C_OVERFLOW ? 0n :"),
     "read out without C": (chained, (), "placeWide(total), row.c, OUT)", "placeWide(total), 0n, OUT)"),
+    "a lane left out of the sum": (summed, (), "return row.a.map((code, i) => {", "return row.a.slice(1).map((code, i) => {"),
     "a policy of the page for a member": (
         converted,
         (),

@@ -347,6 +347,7 @@ def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, caps
     said = capsys.readouterr()
     line = said.out.splitlines()[2]
     assert line.startswith("MISMATCH suite=dot__e2m1xe2m1_to_fp32__my_lane__formal tc=1 out=d in=") and "replayed in icarus" in said.err
+    assert f"see it: emu explore --spec {tmp_path / 'spec'} " in said.err and "--open 'dot?m1=my_lane&m2=none&m3=none&a=f6&b=77&" in said.err
     assert run(["explain", "mismatch", line, *words]) == 0
     assert "saturate_symmetric" in capsys.readouterr().out
 
@@ -402,8 +403,10 @@ def test_the_command_says_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFi
     wrong = str(written(tmp_path, body="assign p = {4'h0, a} * {4'h0, b};")[0])
     out = tmp_path / "row.tv"
     assert run(["rtl", "prove", "product/int4xint4", wrong, "--out", str(out)]) == 1
-    said = capsys.readouterr().out.splitlines()
+    told = capsys.readouterr()
+    said = told.out.splitlines()
     assert said[0] == "COUNTEREXAMPLE product/int4xint4"
+    assert "see it (the exact sum): emu explore " in told.err and "--open 'dot?m1=int64%2Fint4xint4%2F16&m2=none" in told.err
     assert out.read_text().splitlines()[0] == said[1].split(" //")[0].replace("_", " ")
     right = str(written(tmp_path)[0])
     assert run(["rtl", "prove", "product/int4xint4", right, "--json", "--quiet"]) == 0

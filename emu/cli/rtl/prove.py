@@ -116,15 +116,18 @@ def _one_function(
 
 
 def _see(item: Golden, row: Row, mismatches: list[str]) -> None:
-    """Say how the page of the explorer shows a row; products and sums are no contract's rows. mismatches: lines of the row's replay."""
-    from emu.contracts.contract import Contract
+    """Say how the page of the explorer shows a row. mismatches: lines of the row's replay."""
     from emu.contracts.rows import inputs_of
-    from emu.explain.link import lines_of_values, see
+    from emu.explain.link import lines_of_sum, lines_of_values
+    from emu.rtl.export.functions import Products, Sums
     from emu.rtl.mismatch.lines import parse_log
 
-    operation = item.operation
-    lane = parse_log(mismatches).mismatches()[0].lane(item.layout) if mismatches else 0
-    told = lines_of_values(operation, inputs_of(item.layout, row), lane) if isinstance(operation, Contract) else see(None)
+    operation, values = item.operation, inputs_of(item.layout, row)
+    if isinstance(operation, Sums):  # no contract's row
+        told = lines_of_sum(operation.a, operation.b, *operation.elements(values))
+    else:
+        lane = parse_log(mismatches).mismatches()[0].lane(item.layout) if mismatches else 0
+        told = lines_of_values(operation.contract if isinstance(operation, Products) else operation, values, lane)
     for line in told:
         note(f"emu: {line}")
 

@@ -56,14 +56,17 @@ class Sums(NamedTuple):
     unit_exp: int
     bits: int
 
+    def elements(self, values: tuple[int, ...]) -> list[list[int]]:
+        """Return the codes of a and of b, lane 0 first."""
+        widths = [derive.codes(fmt).bits for fmt in (self.a, self.b)]
+        places = [[width * lane for lane in range(self.lanes)] for width in widths]
+        return [[packed >> at & (1 << width) - 1 for at in some] for packed, width, some in zip(values, widths, places, strict=True)]
+
     def exact(self, values: tuple[int, ...]) -> Answer:
         """Return the sum in two's complement, OPEN where a lane is NaN or infinite."""
         total = Fraction(0)
-        for lane in range(self.lanes):
-            sides = []
-            for packed, fmt in zip(values, (self.a, self.b), strict=True):
-                width = derive.codes(fmt).bits
-                sides.append(decode_code(packed >> width * lane & ((1 << width) - 1), fmt))
+        for codes in zip(*self.elements(values), strict=True):
+            sides = [decode_code(code, fmt) for code, fmt in zip(codes, (self.a, self.b), strict=True)]
             if any(side.kind != "finite" for side in sides):
                 return ((OPEN,),)
             total += sides[0].signed * sides[1].signed
