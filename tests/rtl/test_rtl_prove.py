@@ -347,7 +347,9 @@ def test_a_users_datapath_is_proven_and_its_fault_explained(tmp_path: Path, caps
     said = capsys.readouterr()
     line = said.out.splitlines()[2]
     assert line.startswith("MISMATCH suite=dot__e2m1xe2m1_to_fp32__my_lane__formal tc=1 out=d in=") and "replayed in icarus" in said.err
-    assert f"see it: emu explore --spec {tmp_path / 'spec'} " in said.err and "--open 'dot?m1=my_lane&m2=none&m3=none&a=f6&b=77&" in said.err
+    assert (
+        f"see it: emu explore --spec {tmp_path / 'spec'} " in said.err and "--open 'dot?m1=my_lane&m2=none&m3=none&a=f6&b=77&" in said.err
+    )
     assert run(["explain", "mismatch", line, *words]) == 0
     assert "saturate_symmetric" in capsys.readouterr().out
 
