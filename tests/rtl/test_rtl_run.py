@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from emu.cli.main import run
-from emu.vectors import build
+from emu.rtl.simulate.units import built
+from emu.vectors import build, find
 from emu.vectors.files.suite import Suite, load, refreshed, render
 
 ROUND = """module cvt #(parameter LATENCY = 2, parameter EDGE = 1) (
@@ -68,12 +69,29 @@ TIED = ('  - {class: "nan", why: "none here"}\n', '  - {class: "nan", why: "none
 def test_a_right_design_passes_and_the_report_counts(trial, tmp_path):
     code, out, err = trial("--json")
     (found,) = json.loads(out)["runs"]
-    assert (code, err) == (0, "") and found["ways"] == ["plain", "stall"]
+    assert (code, err) == (0, "") and found["ways"] == ["plain", "stall", "turned"]
     nan = found["unsupported"]["nan in x (none here)"]
     assert nan >= 2 and found["counts"] == {"compared": found["rows"] - nan, "mismatch": 0, "x": 0, "masked": nan}
     code, out, err = trial()
     assert code == 0 and f"{STEM}: {nan} rows unsupported: nan in x (none here)\n" in out
     assert len(re.findall(r"^RESULT PASS reason=none .* masked=\d+$", out, re.MULTILINE)) == 1
+
+
+def test_a_latch_on_one_input_is_found_behind_a_row_with_another_result(trial, tmp_path):
+    """In the order of the suite the row before has the same result, and no gap comes between. Its number is that of the suite."""
+    code, out, _ = trial("--json", "--log", str(tmp_path / "log"), design=[("always @* code =", "always @* if (d_i != 16'h3fe8) code =")])
+    (found,) = json.loads(out)["runs"]
+    assert (code, found["ways"]) == (1, ["plain", "stall", "turned"]) and found["counts"]["mismatch"] == 1
+    lines = (tmp_path / "log").read_text().splitlines()
+    rows = {line.split(" tc=")[1].split()[0]: re.search(r"in=(\w+)", line)[1] for line in lines if line.startswith("ROW")}
+    (line,) = [line for line in lines if line.startswith("MISMATCH")]
+    suite = built(find(STEM), tmp_path)
+    place = [row.values[suite.layout.index("x")] for row in suite.rows].index(0x3FE8)
+    assert f" tc={place + 1} " in line and " in=3fe8 want=3 " in line
+    wanted = {str(at): f"{row.values[suite.layout.index('x')]:04x}" for at, row in enumerate(suite.rows, 1)}
+    assert rows.items() <= wanted.items() and len(rows) == found["counts"]["compared"] > 40
+    code, out, err = trial(design=[("always @* code =", "always @* if (d_i != 16'h3fe8) code =")])
+    assert code == 1 and "keeps something of the row before, as a latch does" in out + err
 
 
 def test_rows_left_out_without_a_reason_are_a_partial_verdict(trial):

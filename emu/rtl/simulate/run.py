@@ -1,4 +1,4 @@
-"""emu rtl run: the bench kit on the design of a port map: every suite, self-test, gaps, resets, every unit of a beat; and the verdict.
+"""emu rtl run: the bench kit on the design of a port map: every suite, self-test, gaps, resets, every unit, two orders; and the verdict.
 
 Not here: the suites that a map leaves rows out of (portmap_rows), simulators (simulator), why a row differs (explain_mismatch).
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from emu.base.errors import FileError, ToolError
+from emu.contracts.columns import Layout
 from emu.contracts.rows import Row, is_open, value_of
 from emu.rtl.portmap.file import MapFile, check_columns
 from emu.rtl.portmap.model import PortMap
@@ -35,11 +36,24 @@ MOST_EDGES = 64  # clock edges of a latency that is looked for
 
 
 class Pass(NamedTuple):
-    """One way to run a suite. mode: plain, stall (random gaps), press (answers wait at random), slot<k> (the first row goes to unit k)."""
+    """One way to run a suite.
+
+    mode: plain, stall (random gaps), press (answers wait at random), slot<k> (the first row goes to unit k), turned (in another order).
+    vec: the rows in that order; None: the suite.   tests: of each place in it, the number of its row in the suite.
+    """
 
     mode: str
     plusargs: tuple[str, ...]
     seeds: tuple[int, ...]
+    vec: Path | None = None
+    tests: tuple[int, ...] = ()
+
+    def named(self, lines: Sequence[str]) -> list[str]:
+        """Return lines of the bench with the numbers that rows have in the suite."""
+        if not self.tests:
+            return list(lines)
+        first = min(self.tests)
+        return [re.sub(r"\btc=(\d+)", lambda found: f"tc={self.tests[int(found[1]) - first]}", line) for line in lines]
 
 
 @dataclass
@@ -176,8 +190,9 @@ def _run_one(
     if model.latency == "find":
         entry.latency, entry.hint = find_latency(bench, passes(file, seed)[0])
         extra = (f"+latency={entry.latency}",)
-    for way in (way._replace(plusargs=(*way.plusargs, *extra)) for way in passes(file, seed)):
-        found = judge(bench, way.plusargs, way.seeds)
+    ways = [*passes(file, seed), *turned(bench, derived.suite.layout, passes(file, seed)[0], model.rows_per_beat)]
+    for way in (way._replace(plusargs=(*way.plusargs, *extra)) for way in ways):
+        found = judge(bench, way.plusargs, way.seeds, vec=way.vec)
         entry.modes.append(way.mode)
         _note(entry, found, way, model.rows_per_beat)
         if entry.exit_code != FINE:
@@ -194,7 +209,7 @@ def _note(entry: SuiteRun, found: Judgement, way: Pass, units: int) -> None:
         found, decided = found._replace(exit_code=DIFFERS, why=f"self-test rows: {found.self_test.why}"), found.self_test
     entry.exit_code, entry.why = found.exit_code, found.why if way.mode == "plain" else f"{found.why} ({way.mode})"
     if entry.exit_code != FINE or way.mode == "plain":
-        entry.lines = list(decided.lines)
+        entry.lines = way.named(decided.lines)
         if decided.result is not None:
             entry.counts = {name: getattr(decided.result, name) for name in ("compared", "mismatch", "x", "masked")}
     said = {line.partition(" ")[2].partition(" ")[0]: line for line in reversed(decided.other.splitlines()) if line.startswith("PORTMAP ")}
@@ -221,15 +236,37 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         entry.hint = "rows got lost or came twice: does the design take one row each clock (pipelined, ready), and does reset empty it?"
     elif reason not in ("mismatch", "x"):
         return
-    again = run(bench, bench.shard.mem, [*way.plusargs, "+rows", *seeding(bench, way.seeds[0])])
-    listed = [line for line in again.lines if ROW.fullmatch(line)]
+    if way.vec is not None and not entry.hint:
+        entry.hint = "every row is right in the order of the suite: the design keeps something of the row before, as a latch does"
+    again = run(bench, way.vec or bench.shard.mem, [*way.plusargs, "+rows", *seeding(bench, way.seeds[0])])
+    listed = way.named([line for line in again.lines if ROW.fullmatch(line)])
     if rows:
         hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         state = f"DESIGN state={'no' if file.map.clock is None else 'yes'}"
         entry.lines = [state, *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
-    if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode != "stall" and not entry.hint:
+    if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode not in ("stall", "turned") and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
+
+
+def turned(bench: Built, layout: Layout, plain: Pass, units: int) -> list[Pass]:
+    """Return the way in which a unit gets no row with the outputs of the row before, as far as there are others; none of a chain.
+
+    Rows are sorted by their outputs, and lots of one row a unit taken from the lower and the upper half in turn.
+    """
+    if any(column.name in ("first", "last") for column in layout.inputs):
+        return []
+    lines = bench.shard.mem.read_text(encoding="ascii").splitlines()
+    rows = [line for line in lines if line.startswith("a_")]
+    outputs = [place for place, column in enumerate(layout.columns, 1) if column.role == "out"]
+    order = sorted(range(len(rows)), key=lambda row: [rows[row].partition(" ")[0].split("_")[place] for place in outputs])
+    low, high = order[: -(-len(rows) // 2)], order[-(-len(rows) // 2) :]
+    order = [row for at in range(0, len(low), units) for row in (*low[at : at + units], *high[at : at + units])]
+    vec = bench.work / f"{bench.shard.name}.turned.mem"
+    end = [line for line in lines if not line.startswith("a_")]
+    write_text(vec, "".join(f"{line}\n" for line in [*(rows[row] for row in order), *end]))
+    tests = tuple(int(rows[row].partition("tc=")[2].split()[0]) for row in order)
+    return [Pass("turned", plain.plusargs, SEEDS[:1], vec, tests)]
 
 
 def find_latency(bench: Built, way: Pass) -> tuple[int, str]:

@@ -120,10 +120,13 @@ def run(built: Built, vec: Path, plusargs: Sequence[str] = (), timeout: float = 
     return outcome(text, status)
 
 
-def judge(built: Built, plusargs: Sequence[str] = (), seeds: Sequence[int] = SEEDS, timeout: float = RUN_SECONDS) -> Judgement:
+def judge(
+    built: Built, plusargs: Sequence[str] = (), seeds: Sequence[int] = SEEDS, timeout: float = RUN_SECONDS, vec: Path | None = None
+) -> Judgement:
     """Run the self-test, then the suite, and say whether the design passed.
 
     plusargs: for both runs, without +vec, +n and +min.   seeds: Verilator starts unwritten bits from each; all RESULT lines must be equal.
+    vec: the rows of the suite in another order; None: the suite.
     Returns: exit_code 0 only after a passed self-test and exactly one RESULT line with PASS, reason=none, this suite, its digest, and as
     many compared rows as the record has rows that are not open; 1 differs, 2 bad file, 3 nothing compared, 4 X or Z.
     Raises: OperandError (a plusarg that changes what is judged), ToolError.
@@ -134,7 +137,7 @@ def judge(built: Built, plusargs: Sequence[str] = (), seeds: Sequence[int] = SEE
     shard, extra = built.shard, list(plusargs)
     test = run(built, shard.negative, [*extra, f"+n={shard.counts.negative}", *seeding(built, seeds[0])], timeout)
     chosen = seeds if built.simulator.name == "verilator" else seeds[:1]
-    runs = tuple(run(built, shard.mem, [*extra, *seeding(built, seed)], timeout) for seed in chosen)
+    runs = tuple(run(built, vec or shard.mem, [*extra, *seeding(built, seed)], timeout) for seed in chosen)
     code, why = _verdict(built, runs)
     complaint = _self_test_complaint(test, shard)
     if code == FINE and complaint:
