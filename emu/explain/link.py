@@ -17,8 +17,10 @@ from emu.base.errors import EngineError, OperandError, SpecError
 from emu.contracts.dot.rows import join
 from emu.contracts.form import row_form
 from emu.contracts.insn import registers
+from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
+from emu.engines.exact.operate import exact_result
 from emu.engines.exact.value import Value
 from emu.spec import Policy, Recipe, derive, get, names
 from emu.spec.contract import level_plans, plans
@@ -110,7 +112,7 @@ def of_sum(a: Format, b: Format, codes_a: Sequence[int], codes_b: Sequence[int])
     every: list[DatapathPlan | LevelsPlan] = [*plans(), *level_plans()]
     made = [plan for plan in every if (plan.a, plan.b) == (a, b)]
     if not made:
-        return Part(None, f"no machine of emu explore multiplies {a.id} by {b.id}")
+        return Part(None, "no machine of emu explore multiplies them")
     plan = min(made, key=lambda plan: (not _is_exact(plan), plan.scale is not None))
     count = -(-len(codes_a) // lcm(plan.facts.k, plan.block or 1)) * lcm(plan.facts.k, plan.block or 1)
     sides = {"a": join([*codes_a, *[0] * (count - len(codes_a))], a), "b": join([*codes_b, *[0] * (count - len(codes_b))], b)}
@@ -147,9 +149,15 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
         return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
-    if op == "accumulate":
-        return of_values(operation, row_form(operation).row(operands, at[0] if at else 0))
-    return _of_row(operation, operands, at) if op == "dot" else None
+    return _of_row(operation, operands, at) if op == "dot" else part_of_operands(operation, operands, at).link
+
+
+def part_of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> Part:
+    """Return what the page shows of the place of an answer. operands, index: as of_operands has them."""
+    if operation.name.op not in ("accumulate", "insn", "operate"):
+        return Part(of_operands(operation, operands, index))
+    at = (*index, 0, 0)
+    return part_of_values(operation, row_form(operation).row(operands, at[0]), at[1])
 
 
 def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -163,8 +171,8 @@ def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> str 
     values: of its input columns.   lane: of an instruction, the one that is looked at.
     """
     made: Any = operation
-    if made.name.op == "insn":
-        return of_lane(made, values, lane).link
+    if made.name.op in ("insn", "operate"):
+        return part_of_values(made, values, lane).link
     if made.name.op == "convert":
         return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
     if made.name.op == "decode":
@@ -201,7 +209,10 @@ def part_of_values(operation: Contract, values: Sequence[int], lane: int = 0) ->
     """Return what the page shows of a row of a suite. lane: of an instruction, the first that differs."""
     if operation.name.op == "insn":
         return of_lane(operation, values, lane)
-    return Part(of_values(operation, values), "" if is_read_out(operation, values) else "its register: nothing is read out in this row")
+    if operation.name.op == "operate":
+        return of_operation(operation, values)
+    made = of_values(operation, values)
+    return Part(made, "" if made is None or is_read_out(operation, values) else "its register: nothing is read out in this row")
 
 
 def is_read_out(operation: Any, values: Sequence[int]) -> bool:
@@ -211,19 +222,21 @@ def is_read_out(operation: Any, values: Sequence[int]) -> bool:
 
 def lines_of_part(operation: Contract, part: Part) -> list[str]:
     """Return the line that a report prints of part_of_values, as see() does."""
-    if operation.name.op == "insn" and part.link is None:
-        return [f"no link: {operation.name}: {part.what}"]
-    return _with_what(part, see(part.link, str(operation.name)))
+    return lines_of(part, str(operation.name))
 
 
-def _with_what(part: Part, lines: list[str]) -> list[str]:
-    return [line.replace(":", f" ({part.what}):", 1) if part.what else line for line in lines]
+def lines_of(part: Part, contract: str) -> list[str]:
+    """Return the line that a report prints of a part, as see() does. contract: of the row."""
+    if not part.what:
+        return see(part.link, contract)
+    if part.link is None:
+        return [f"no link: {contract}: {part.what}"]
+    return [line.replace(":", f" ({part.what}):", 1) for line in see(part.link)]
 
 
 def lines_of_sum(a: Format, b: Format, codes_a: Sequence[int], codes_b: Sequence[int]) -> list[str]:
     """Return the line that a report prints of an exact product, or a sum of them. codes_a, codes_b: of the elements."""
-    part = of_sum(a, b, codes_a, codes_b)
-    return _with_what(part, see(part.link)) if part.link is not None else [f"no link: {part.what}"]
+    return lines_of(of_sum(a, b, codes_a, codes_b), f"{a.id} x {b.id}")
 
 
 def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:
@@ -255,6 +268,21 @@ def of_lane(operation: Any, values: Sequence[int], lane: int) -> Part:
     rounding = facts.rounding if facts.random is None else facts.random.profiles[facts.random.use].rounding
     made = _of_conversion(source, code, operation.to, str(rounding), str(facts.policy), drawn)
     return Part(made, ", ".join(what) if made is not None else UNWRITTEN)
+
+
+def of_operation(operation: Any, values: Sequence[int]) -> Part:
+    """Return the last step of an operation on numbers: its exact result, rounded; the page has no operations."""
+    if operation.gives != "number":
+        return Part(None, f"emu explore shows numbers that are rounded, and {operation.operation} rounds none")
+    value = exact_result(operation.operation, values, operation.sources)
+    fits = [(fmt, kept) for fmt in (get("format", "fp32"), get("format", "fp64")) if (kept := _exactly(value, fmt)) is not None]
+    if not fits:
+        return Part(None, "its exact result is no number of fp64")
+    entry = derive.policy_entry(operation.policy, operation.to)
+    rounded = convert_value(value, operation.to, operation.rounding, entry)
+    made = _of_conversion(*fits[0], operation.to, operation.rounding.id, operation.policy.id, 0)
+    what = "its exact result, rounded" + ("; a zero of the operation has no sign" if (rounded,) != operation.exact(values)[0] else "")
+    return Part(made, UNWRITTEN if made is None else what)
 
 
 def _exactly(value: Value, fmt: Format) -> int | None:

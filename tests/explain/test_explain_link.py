@@ -17,7 +17,20 @@ from emu.engines.exact.block import quantize
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.transform import transform_codes
-from emu.explain.link import NO_ROOM, OBJECTS, elsewhere, lines_of_values, link, of_dot, of_lane, of_operands, of_values, see
+from emu.explain.link import (
+    NO_ROOM,
+    OBJECTS,
+    elsewhere,
+    lines_of_values,
+    link,
+    of_dot,
+    of_lane,
+    of_operands,
+    of_values,
+    part_of_operands,
+    part_of_values,
+    see,
+)
 from emu.rtl.mismatch.lines import parse_log
 from emu.spec import derive, get
 from emu.spec.datapath import resolve
@@ -70,7 +83,8 @@ CONTRACTS = {
     "layout/nvfp4/sf128x4": True,
     "convert/binary8p3se/rne/p3109_sat_finite": True,
     "decode/binary8p3se": True,
-    "operate/recip/binary8p3se/binary8p3se/rne/p3109_sat_none": False,
+    "operate/multiply/binary8p3se/binary8p3se/rne/p3109_sat_none": True,
+    "operate/compare_less/binary8p3se": False,
 }
 
 
@@ -163,6 +177,18 @@ def test_links_of_recipes_that_rotate_hold_their_signs():
     wanted = quantize(get("recipe", "ufp4"), x.tolist(), get("format", "fp32"), signs=0xBEEF)
     assert answer_of(made) == [*wanted.codes[1], *wanted.levels["scale"][1]]
     assert "signs" not in fields(of_operands(parse("quantize/ufp4"), {"x": x}, (1, 3)))
+
+
+@pytest.mark.parametrize("name", ["operate/multiply/binary8p3se/binary8p3se/rne/p3109_sat_none", "insn/v_cvt_scalef32_pk_fp4_f32"])
+def test_operands_of_a_check_of_rows_have_links_and_say_what_they_show(name):
+    operation = parse(name)
+    cases = next(iter(operation.suites())).cases(0, 24)
+    ((operands, members),) = operation.form(get("format", "fp32")).stacked(cases)
+    places = [(number, lane) if name.startswith("insn") else (number,) for number in range(len(members)) for lane in (0, 1)]
+    found = [part_of_operands(operation, operands, place) for place in places]
+    wanted = [part_of_values(operation, members[number].values, *lane) for number, *lane in places]
+    assert found == wanted and [part.link for part in found] == [of_operands(operation, operands, place) for place in places]
+    assert {part.what for part in found} >= ({"lane 0", "lane 1, moved by the scale"} if "insn" in name else {"its exact result, rounded"})
 
 
 INSTRUCTIONS = [find(file.stem).operation for file in sorted((Path(__file__).parents[2] / "vectors" / "insn").glob("*__smoke.tv"))]
@@ -300,9 +326,10 @@ def test_a_mismatch_says_how_to_see_it(capsys):
 
 
 def test_a_mismatch_that_no_room_shows_says_so(capsys):
-    line = "MISMATCH suite=operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=2 out=y in=01 want=7f got=00 mask=ff"
+    line = "MISMATCH suite=operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=4 out=y in=03 want=7d got=00 mask=ff"
     assert run(["explain", "mismatch", line]) == 0
-    assert f"{NO_ROOM}\n" in capsys.readouterr().err
+    why = "no link: operate/recip/binary8p3se/binary8p3se/rne/p3109_sat_none: its exact result is no number of fp64\n"
+    assert why in capsys.readouterr().err
 
 
 LANES = {  # a row of an instruction -> what is said of it

@@ -16,7 +16,7 @@ from emu.contracts.layout import ROWS
 from emu.contracts.rows import pack
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.exact.layout import place as layout_place
-from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values
+from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values, part_of_values
 from emu.rtl.export.functions import golden
 from emu.spec import get, names
 from emu.spec.contract import fits, level_plans, plans
@@ -243,7 +243,7 @@ def test_a_sum_of_products_is_shown(page, tmp_path):
 
 def test_a_sum_that_no_machine_takes_has_no_link_and_says_why():
     (line,) = lines_of_sum(get("format", "e2m1"), get("format", "e3m0"), [1], [2])
-    assert line == "no link: no machine of emu explore multiplies e2m1 by e3m0"
+    assert line == "no link: e2m1 x e3m0: no machine of emu explore multiplies them"
     (line,) = lines_of_sum(get("format", "e2m1"), get("format", "e2m1"), [1], [2])
     assert line.startswith("see it (the exact sum): emu explore --open 'dot?m1=int64%2Fe2m1xe2m1%2F16&m2=none&m3=none&a=1" + "0" * 63)
 
@@ -274,6 +274,32 @@ def lanes_of(page: str, folder: Path, most: int = 8) -> list[tuple]:
 
 def test_a_lane_of_an_instruction_is_answered(page, tmp_path):
     assert lanes_of(page, tmp_path) == []
+
+
+def operated(page: str, folder: Path) -> list[tuple]:
+    """Operations on numbers whose result on the page is not that of the reference model; or of which too many have no link."""
+    files = sorted((VECTORS / "operate").glob("*__smoke.tv"))
+    rows = [(contract, values) for contract in (find(file.stem).operation for file in files) for values in first_rows(contract, 24)]
+    rows += [(parse("operate/multiply/e5m2/e4m3/rne/ocp_saturate"), values) for values in ((0x81, 0x01), (0x80, 0x01), (0x81, 0x81))]
+    rows = [(contract, values, part_of_values(contract, values)) for contract, values in rows]
+    rows = [(contract, values, part) for contract, values, part in rows if part.link is not None]
+    said, out, signs = texts(page, [part.link for *_, part in rows], folder), [], 0
+    for (contract, values, part), here in zip(rows, said, strict=True):
+        (wanted,), unsigned = contract.exact(values)[0], part.what.endswith("; a zero of the operation has no sign")
+        got = OPEN if here.get("result") == "open" else int(here.get("result", "-9"), 16)
+        signs += unsigned
+        if (got, wanted) == (codes(contract.to).sign_bit, 0) and unsigned:
+            continue
+        if got != wanted or unsigned:
+            out.append((str(contract.name), values, here.get("refused", here.get("result")), wanted, part))
+    seen = {contract for contract, *_ in rows}
+    return (
+        out if len(rows) > 250 and len({contract.operation for contract in seen}) > 6 and signs == 1 else [("few rows", len(rows), signs)]
+    )
+
+
+def test_the_exact_result_of_an_operation_is_rounded(page, tmp_path):
+    assert operated(page, tmp_path) == []
 
 
 def laid(page: str, folder: Path) -> list[tuple]:
@@ -311,6 +337,12 @@ FAULTS = {
     "a register that holds any sum": (chained, (), "return error === C_OVERFLOW ? null :", "return error === C_OVERFLOW ? 0n :"),
     "read out without C": (chained, (), "placeWide(total), row.c, OUT)", "placeWide(total), 0n, OUT)"),
     "a lane left out of the sum": (summed, (), "return row.a.map((code, i) => {", "return row.a.slice(1).map((code, i) => {"),
+    "rounded to nearest by every operation": (
+        operated,
+        (),
+        "rounding, policyOf(policy, state.to)",
+        'roundingOf("rne"), policyOf(policy, state.to)',
+    ),
     "a policy of the page for a member": (
         converted,
         (),

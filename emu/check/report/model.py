@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from emu.check.model import Verdict
 from emu.contracts.reach import Reach
-from emu.explain.link import see
+from emu.explain.link import Part, lines_of
 
 EXIT_CODES = {"pass": 0, "nothing": 3, "too_little": 3}
 
@@ -28,6 +28,7 @@ class Example:
     calls: int = 0
     note: str = ""
     link: str | None = None  # into the explorer's page, None where no room shows it
+    part: str = ""  # which part of the answer the link shows; without a link, why there is none
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _failure(number: int, failure: Failure, contract: str) -> Iterator[str]:
     yield f"   smallest counterexample ({example.why}, {example.calls} calls to shrink it):"
     yield from (f"     {name:<12} {text}" for name, text in example.operands.items())
     yield from (f"     {step}" for step in example.steps)
-    yield from (f"   {line}" for line in see(example.link, contract))
+    yield from (f"   {line}" for line in lines_of(Part(example.link, example.part), contract))
     if example.note:
         yield f"   {example.note}"
 
