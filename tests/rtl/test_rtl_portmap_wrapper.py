@@ -2,6 +2,7 @@
 
 import pytest
 
+from emu.base.errors import SpecError
 from emu.contracts.rows import unpack, value_of
 from emu.rtl.portmap.file import load_map
 from emu.rtl.portmap.suite import plans_for
@@ -129,8 +130,17 @@ def test_a_slice_of_a_port_beside_ties(suites, tmp_path, need):
     ports = 'ports:\n  x: {port: "a", lsb: 4}\n  y: {port: "b", lsb: 4}\n'
     ties = 'ties:\n  - {port: "a", bits: 4, value: "0x5"}\n  - {port: "a", bits: 4, lsb: 36, value: "0xA"}\n'
     report = judged(tmp_path, head + ports + ties)
+    assert report.exit_code == 2 and report.runs[0].why == (
+        "port b of the design has 12 bits, the port map says 8: of an output whose upper bits mean nothing, name the port in `wider`"
+    )
+    named = head + 'wider: ["b"]\n' + ports
+    report = judged(tmp_path, named + ties)
     assert report.exit_code == 0 and report.runs[0].counts["compared"] == len(suite.rows)
-    assert judged(tmp_path, head + ports + ties.replace("0xA", "0xB")).exit_code == 1
+    assert judged(tmp_path, named + ties.replace("0xA", "0xB")).exit_code == 1
+    report = judged(tmp_path, named.replace('"b", lsb: 4', '"b", lsb: 8') + ties)
+    assert report.exit_code == 2 and report.runs[0].why == "port b of the design has 12 bits, the port map says 12: remove it from `wider`"
+    with pytest.raises(SpecError, match="a carries no output column: remove it"):
+        judged(tmp_path, named.replace('["b"]', '["a"]') + ties)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,9 @@ def _columns(model: PortMap, layout: Layout, stem: str) -> Iterator[tuple[Where,
     yield from _clashes(model, inputs)
     wires = wires_of(model, layout)
     widths = wires.widths(True) | wires.widths(False)
+    for number, port in enumerate(model.wider):
+        if port not in wires.widths(False):
+            yield ("wider", number), f"{port} carries no output column: remove it"
     for number, array in enumerate(model.unpacked):
         if array.port not in widths:
             yield ("unpacked", number, "port"), f"{array.port} carries no column: remove it"

@@ -206,6 +206,7 @@ class PortMap(Part):
     flags: Flags | None = Field(default=None, description="where the column fl is; left out: in ports, or missing")
     ties: tuple[Tie, ...] = Field(default=(), description="inputs that never change")
     unpacked: tuple[Unpacked, ...] = Field(default=(), description="ports that are unpacked arrays")
+    wider: tuple[Identifier, ...] = Field(default=(), description="output ports with bits above those of the map, which nobody compares")
     missing: tuple[Name, ...] = Field(
         default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
     )

@@ -223,7 +223,10 @@ def _width_words(line: str) -> str:
     found = WIDTH.fullmatch(line)
     if found is None:
         return f"the design prints a line that is kept for the wrapper: {line}"
-    return f"port {found['port']} of the design has {found['design']} bits, the port map says {found['map']}"
+    more, hint = int(found["design"]) - int(found["map"]), ""
+    if more >= 0:
+        hint = ": of an output whose upper bits mean nothing, name the port in `wider`" if more else ": remove it from `wider`"
+    return f"port {found['port']} of the design has {found['design']} bits, the port map says {found['map']}{hint}"
 
 
 def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFile, Derived], rows: bool) -> None:
