@@ -49,7 +49,7 @@ def tab(page, tmp_path_factory):
     """A tab with the page and axe-core, for all tests that look at it."""
     folder, binary = tmp_path_factory.mktemp("access"), chromium("axe_playwright_python", tools=("clang", "wasm-ld"))
     (folder / "page.html").write_text(page, encoding="utf-8")
-    with devtools.page(binary, folder / "profile") as opened:
+    with devtools.page(binary) as opened:
         opened.open((folder / "page.html").as_uri())
         opened.ask(devtools.axe() + "; window.axe = axe;")
         yield opened

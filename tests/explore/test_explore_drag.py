@@ -98,7 +98,7 @@ return out;
 def dragged(page: str, folder: Path) -> list[str]:
     """What is wrong with a drag; empty: nothing."""
     (folder / "page.html").write_text(page, encoding="utf-8")
-    with devtools.page(browser(), folder / "profile") as tab:
+    with devtools.page(browser()) as tab:
         tab.open(f"{(folder / 'page.html').as_uri()}{link('number', to='e4m3', code='0x40200000')}")
         tab.picture()  # what has been drawn once keeps its height
         said = tab.ask(DRAG)
@@ -167,7 +167,7 @@ def lifted(page: str, folder: Path) -> list[str]:
     """What is wrong with a drag of the bar of element 3; empty: nothing."""
     (folder / "page.html").write_text(page, encoding="utf-8")
     given = [0x40E0, 0xBF00, 0x3F80, 0x4000] + [0] * 28
-    with devtools.page(browser(), folder / "profile") as tab:
+    with devtools.page(browser()) as tab:
         place = link("block", **{"from": "bf16"}, x=" ".join(f"0x{code:04X}" for code in given), flip=2)
         tab.open(f"{(folder / 'page.html').as_uri()}{place}")
         said = tab.ask(BARS)

@@ -293,7 +293,7 @@ def used(page: str, folder: Path) -> dict:
     for name, value in given.items():
         script = script.replace(name, json.dumps(value))
     (folder / "page.html").write_text(page, encoding="utf-8")
-    with devtools.page(browser(), folder / "profile") as tab:
+    with devtools.page(browser()) as tab:
         tab.open(f"{(folder / 'page.html').as_uri()}#layout")
         return {**tab.ask(script), "requests": [item for item in tab.requests if not item.startswith(("file:", "blob:", "about:"))]}
 

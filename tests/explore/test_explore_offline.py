@@ -56,7 +56,7 @@ def leaving(page: str, folder: Path, way: str) -> list[str]:
     """Use every room of a page, and return what was asked for beside the page, by the tab or of the server."""
     (folder / "page.html").write_text(page, encoding="utf-8")
     np.save(folder / "given.npy", np.arange(32, dtype=np.float32))
-    with listening(folder) as (address, asked), devtools.page(browser(), folder / "profile") as tab:
+    with listening(folder) as (address, asked), devtools.page(browser()) as tab:
         start = f"{address if way == 'http' else folder.as_uri()}/page.html"
         tab.open(start)
         assert tab.ask(USE.replace("ROOMS", json.dumps(ROOMS))) == [[room, room, True] for room in ROOMS]

@@ -167,7 +167,7 @@ return out;
 def test_facts_are_edited_and_files_dropped(page, tmp_path):
     whole = descriptor_text([drawn_format(2), drawn_rounding(2), drawn_policy(2, drawn_format(2))])
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    with devtools.page(browser(), tmp_path / "profile") as tab:
+    with devtools.page(browser()) as tab:
         tab.open(f"{(tmp_path / 'page.html').as_uri()}#number")
         said = tab.ask(USE.replace("DROPPED", json.dumps(whole)))
         (tmp_path / "chosen.txt").write_text(start(), encoding="ascii")

@@ -218,7 +218,7 @@ def used(page: str, folder: Path, room: str, **words: object) -> dict:
     for name, value in {**words, "FORMAT": FORMAT}.items():
         script = script.replace(name, json.dumps(value))
     (folder / "page.html").write_text(page, encoding="utf-8")
-    with devtools.page(browser(), folder / "profile") as tab:
+    with devtools.page(browser()) as tab:
         tab.open(f"{(folder / 'page.html').as_uri()}#{room}")
         said = tab.ask(script)
     assert said["none"][:2] == [None, None] and said["begun"][4:] == ["own", None, ""], said["begun"]

@@ -57,7 +57,7 @@ def different(page: str, folder: Path, rooms: tuple[str, ...] = tuple(PLACES)) -
     """Rooms, widths, themes and the way by which they look other than when they are opened from a file; pictures that show nothing."""
     (folder / "page.html").write_text(page, encoding="utf-8")
     first, each = {}, [(width, theme) for width in WIDTHS for theme in THEMES]
-    with devtools.served(folder) as served, devtools.page(browser(), folder / "profile") as tab:
+    with devtools.served(folder) as served, devtools.page(browser()) as tab:
         for room in rooms:
             for way in each:
                 first[room, *way] = fresh(tab, f"{folder.as_uri()}/page.html{PLACES[room]}", *way)

@@ -124,7 +124,7 @@ def wrong(said: dict, wanted: dict) -> list[str]:
 @pytest.fixture
 def tab(page, tmp_path):
     """A tab with the page from a file; open(page) shows another page."""
-    with devtools.page(browser(), tmp_path / "profile") as opened:
+    with devtools.page(browser()) as opened:
         yield opened
 
 
@@ -232,11 +232,11 @@ def test_four_gigabytes_take_no_more_memory_than_slices(page, tab, tmp_path, mon
     counts[0] += (rows - len(places)) * 4096
     monkeypatch.setattr(devtools, "WAIT", 3600)
     monkeypatch.setattr(sys.modules[__name__], "MEASURED", MEASURED.replace("i < 600", "i < 72000"))
-    before, most, done = held(tab._process.pid), [0], threading.Event()
+    before, most, done = held(tab.browser.process.pid), [0], threading.Event()
 
     def watch() -> None:
         while not done.wait(0.2):
-            most[0] = max(most[0], held(tab._process.pid) - before)
+            most[0] = max(most[0], held(tab.browser.process.pid) - before)
 
     watching = threading.Thread(target=watch)
     watching.start()

@@ -91,7 +91,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tab(site: Path, tmp_path: Path) -> Iterator[Page]:
-    with page(chromium(), tmp_path / "profile") as found:
+    with page(chromium()) as found:
         yield found
 
 

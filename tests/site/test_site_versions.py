@@ -103,7 +103,7 @@ CHOSEN = """const menu = document.querySelector(".versions"); menu.value = %r; m
 @pytest.mark.parametrize("way", ["file", "http"])
 def test_the_menu_leads_to_the_same_page_of_another_version(out: Path, tmp_path: Path, way: str) -> None:
     binary = chromium()
-    with served(out) as address, page(binary, tmp_path / "profile") as tab:
+    with served(out) as address, page(binary) as tab:
         start = out.as_uri() if way == "file" else address
         for begin, version, arrived in (
             ("1.0/rtl.html", "0.10", "0.10 rtl.html"),
@@ -121,6 +121,6 @@ def test_the_menu_leads_to_the_same_page_of_another_version(out: Path, tmp_path:
 def test_a_version_that_lies_alone_has_no_menu(out: Path, tmp_path: Path) -> None:
     binary = chromium()
     (out / "versions.js").unlink()
-    with page(binary, tmp_path / "profile") as tab:
+    with page(binary) as tab:
         tab.open((out / "1.0/index.html").as_uri())
         assert tab.ask(MENU.replace("100", "10")) is None

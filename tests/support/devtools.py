@@ -1,5 +1,6 @@
 """Headless Chromium over its debugging pipe: open an address, run scripts, see every request. Not here: what a page must do (the tests)."""
 
+import atexit
 import base64
 import contextlib
 import functools
@@ -8,9 +9,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ import pytest
 from tools.isa.printed import BROWSERS
 
 MISSING = 5  # the exit code of a missing tool, as of the command
-WAIT = 60  # seconds for one answer
+WAIT = 120  # seconds for one answer
 
 
 def chromium(*packages: str, tools: tuple[str, ...] = ()) -> str:
@@ -42,42 +44,90 @@ def axe() -> str:
     return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
-class Page:
-    """One tab. requests: every address that it asked for."""
+class Browser:
+    """Chromium, asked over its pipe. heard: what is told of what the tab of each session does."""
 
-    def __init__(self, binary: str, folder: Path) -> None:
+    def __init__(self, binary: str) -> None:
         here_read, there_write = os.pipe()
         there_read, here_write = os.pipe()
+        self._folder = tempfile.TemporaryDirectory(prefix="emu-browser-", ignore_cleanup_errors=True)
         command = [binary, "--headless", "--disable-gpu", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-pipe"]
         command += [
             "--disable-background-networking",
+            "--disable-renderer-backgrounding",  # each tab is the one that is looked at
+            "--disable-backgrounding-occluded-windows",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            f"--user-data-dir={folder}",
+            f"--user-data-dir={self._folder.name}",
         ]
         # Chromium reads from 3 and writes to 4; the first step keeps either end from lying on the other's place.
         moved = f'exec 8<&{there_read} 9>&{there_write} && exec 3<&8 4>&9 && exec "$@"'
         joined = ["bash", "-c", moved, "bash", *command, "about:blank"]
-        self._process = subprocess.Popen(joined, pass_fds=(there_read, there_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(joined, pass_fds=(there_read, there_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(there_read)
         os.close(there_write)
         self._in, self._out = here_write, os.fdopen(here_read, "rb", buffering=0)
-        self._rest, self._count, self._session = b"", 0, ""
-        self._events: list[str] = []
-        self.requests: list[str] = []
-
-    def begin(self) -> None:
-        """Take the tab that is open."""
-        target = next(item for item in self._call("Target.getTargets")["targetInfos"] if item["type"] == "page")
-        self._session = self._call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime"):
-            self._call(f"{domain}.enable")
+        self._rest, self._count = b"", 0
+        self.heard: dict[str, Callable[[str, dict[str, Any]], None]] = {}
 
     def close(self) -> None:
         """End the browser."""
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
         os.close(self._in)
         self._out.close()
+        self._folder.cleanup()
+
+    def call(self, method: str, session: str = "", **params: Any) -> Any:
+        """Return the answer to a command of the protocol. session: of a tab; "": the browser's own."""
+        self._count += 1
+        number = self._count
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        os.write(self._in, json.dumps(message).encode() + b"\0")
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            found = self.read()
+            if found.get("id") == number:
+                assert "error" not in found, f"{method}: {found['error']}"
+                return found["result"]
+        raise AssertionError(f"{method}: no answer within {WAIT} s")
+
+    def read(self) -> dict[str, Any]:
+        """Return what is said next; what tells of a tab goes to it."""
+        while b"\0" not in self._rest:
+            piece = self._out.read(1 << 16)
+            assert piece, "Chromium ended"
+            self._rest += piece
+        text, _, self._rest = self._rest.partition(b"\0")
+        found: dict[str, Any] = json.loads(text)
+        if "method" in found and found.get("sessionId") in self.heard:
+            self.heard[found["sessionId"]](found["method"], found["params"])
+        return found
+
+
+class Page:
+    """One tab, with storage and cache of its own. requests: every address that it asked for."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self._context = browser.call("Target.createBrowserContext")["browserContextId"]
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
+        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._events: list[str] = []
+        self.requests: list[str] = []
+        browser.heard[self._session] = self._hear
+        for domain in ("Page", "Network", "Runtime"):
+            self._call(f"{domain}.enable")
+        self._call("Emulation.setFocusEmulationEnabled", enabled=True)
+
+    def _hear(self, event: str, params: dict[str, Any]) -> None:
+        self._events.append(event)
+        if event == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+
+    def close(self) -> None:
+        """Close the tab, and forget what it kept."""
+        del self.browser.heard[self._session]
+        self.browser.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     def size(self, width: int, height: int = 900) -> None:
         """Give the window another size."""
@@ -120,47 +170,38 @@ class Page:
         return answer["result"].get("value")
 
     def _call(self, method: str, **params: Any) -> Any:
-        self._count += 1
-        number = self._count
-        message = {"id": number, "method": method, "params": params} | ({"sessionId": self._session} if self._session else {})
-        os.write(self._in, json.dumps(message).encode() + b"\0")
-        end = time.monotonic() + WAIT
-        while time.monotonic() < end:
-            found = self._read()
-            if found.get("id") == number:
-                assert "error" not in found, f"{method}: {found['error']}"
-                return found["result"]
-        raise AssertionError(f"{method}: no answer within {WAIT} s")
+        return self.browser.call(method, self._session, **params)
 
     def _until(self, event: str) -> None:
         end = time.monotonic() + WAIT
         while event not in self._events:
             assert time.monotonic() < end, f"no {event} within {WAIT} s"
-            self._read()
+            self.browser.read()
 
-    def _read(self) -> dict[str, Any]:
-        while b"\0" not in self._rest:
-            piece = self._out.read(1 << 16)
-            assert piece, "Chromium ended"
-            self._rest += piece
-        text, _, self._rest = self._rest.partition(b"\0")
-        found: dict[str, Any] = json.loads(text)
-        if "method" in found:
-            self._events.append(found["method"])
-            if found["method"] == "Network.requestWillBeSent":
-                self.requests.append(found["params"]["request"]["url"])
-        return found
+
+_browsers: dict[str, Browser] = {}  # by path: one for all tests of this process
+
+
+def _browser(binary: str) -> Browser:
+    found = _browsers.get(binary)
+    if found is None or found.process.poll() is not None:
+        found = _browsers[binary] = Browser(binary)
+        atexit.register(found.close)
+    return found
 
 
 @contextlib.contextmanager
-def page(binary: str, folder: Path) -> Iterator[Page]:
-    """A tab, ended with the block. folder: of the browser's profile."""
-    tab = Page(binary, folder)
+def page(binary: str) -> Iterator[Page]:
+    """A tab, closed with the block; where that fails the browser is ended, and the next tab has another."""
+    tab = Page(_browser(binary))
     try:
-        tab.begin()
         yield tab
     finally:
-        tab.close()
+        try:
+            tab.close()
+        except (AssertionError, OSError):
+            tab.browser.process.kill()
+            tab.browser.process.wait()
 
 
 @contextlib.contextmanager

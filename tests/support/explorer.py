@@ -6,14 +6,14 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
+from support import devtools
 from support.devtools import chromium
 
 from emu.engines.c_ref import c_reference
 from emu.explain.link import elsewhere
 from emu.spec import get, names
-from tools.processes import end_session
 
 
 def browser() -> str:
@@ -26,53 +26,21 @@ def recipes_here() -> list[str]:
     return [name for name in names("recipe") if elsewhere(get("recipe", name)) is None]
 
 
-def answers(page: str, script: str, folder: Path, start: str = "", flags: tuple[str, ...] = ()) -> object:
+def answers(page: str, script: str, folder: Path, start: str = "") -> object:
     """Return what `script` returns in the page, or promises, through JSON; codes that are BigInt come back as hex.
 
-    start: what stands after the #.   flags: of Chromium.
+    start: what stands after the #.   What the script throws is the member `thrown`.
     """
     file = folder / "page.html"
-    body = (
-        "<pre id=answers></pre><script>{ let said; const tell = said => { document.querySelector('#answers').textContent = "
-        "encodeURIComponent(JSON.stringify(said === undefined ? null : said, "
-        "(_, value) => typeof value === 'bigint' ? '0x' + value.toString(16) : value)); };"
-        "try { said = (() => {" + script + "})(); } catch (error) { said = {thrown: String(error)}; }"
-        "if (said instanceof Promise) said.then(tell, error => tell({thrown: String(error)})); else tell(said); }</script>"
-    )
-    assert page.count("</body>") == 1
-    file.write_text(page.replace("</body>", body + "</body>"), encoding="utf-8")
-    command = [
-        browser(),
-        "--headless",
-        "--disable-gpu",
-        "--no-sandbox",
-        f"--user-data-dir={folder / 'profile'}",
-        "--virtual-time-budget=60000",
-        *flags,
-        "--dump-dom",
-        f"{file.as_uri()}#{start}",
-    ]
-    said, error = dumped(command)
-    told = said.partition('<pre id="answers">')[2].partition("</pre>")[0]
-    assert told, f"the page answered nothing: {error[-500:]}"
-    return json.loads(unquote(told))
-
-
-def dumped(command: list[str]) -> tuple[str, str]:
-    """Return what a browser prints, and its complaints.
-
-    One that does not end, as virtual time stands still now and then, is ended with its children and asked once more.
-    """
-    for seconds in (60, 120):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-            try:
-                said, error = process.communicate(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                end_session(process)
-                continue
-        assert process.returncode == 0, error[-500:]
-        return said, error
-    raise AssertionError("the browser did not end, twice")
+    file.write_text(page, encoding="utf-8")
+    with devtools.page(browser()) as tab:
+        tab.open(f"{file.as_uri()}#{start}")
+        said = tab.ask(
+            "let said; try { said = await (async () => {" + script + "})(); } catch (error) { said = {thrown: String(error)}; }"
+            "return JSON.stringify(said === undefined ? null : said, "
+            "(_, value) => typeof value === 'bigint' ? '0x' + value.toString(16) : value);"
+        )
+    return json.loads(said)
 
 
 def texts(page: str, links: list[str], folder: Path) -> list[dict]:

@@ -1,4 +1,6 @@
-"""The order of training recipes on a student beside its teacher, with its margins; of the shipped configuration one seed when exhaustive, every one with EMU_ALL.
+"""The order of training recipes on a student beside its teacher, with its margins.
+
+Of the shipped configuration: one seed in the exhaustive run, every one with EMU_ALL=1.
 
 Margins were measured here and lie in docs/training.md; the bounds below are about half of the smallest one of three seeds. Elsewhere the
 same experiment gave the same order on the same seeds (`reference` of the configuration).
