@@ -128,10 +128,10 @@ def test_a_longer_k_is_a_chain_of_rows(page, tmp_path):
 
 CHAIN_FAULTS = {
     "every row begins anew": ("c: isRegister || !i ? [begin] : before.d", "c: [begin]"),
-    "an empty register": ("acc_in: i ? before.acc : [0n]", "acc_in: [0n]"),
+    "an empty register": ("acc_in: i ? before.acc : [BigInt.asUintN(machine.bits, row.held)]", "acc_in: [0n]"),
     "never read out": ("last: [BigInt(i === chain.length - 1)]", "last: [0n]"),
     "the first instruction again": ("taken(row, machine, count > 1 ? [number] : chain)", "taken(row, machine, count > 1 ? [0] : chain)"),
-    "one ascending chain": ('isOwnMachine(id) || state.direction !== "ascending") return', "isOwnMachine(id)) return"),
+    "one ascending chain": ('isOwnMachine(id) || state.direction !== "ascending" || state', "isOwnMachine(id) || state"),
 }  # fmt: skip
 
 
