@@ -49,6 +49,7 @@ SOURCES: Final = ("binary32", "bfloat16", "binary16")  # what values of a block 
 UNWRITTEN: Final = "emu explore does not have its formats"
 CLASSES: Final = {"nan": "NaN", "inf": "infinity"}
 NO_ROOM: Final = "no link: emu explore has no room for this row: docs/explorer.md says which rows have none"
+BY_ROWS: Final = ("accumulate", "insn", "operate")  # operations whose answers are those of the rows of a suite
 MOST: Final = 512  # values of a block, products of a row
 
 
@@ -149,12 +150,14 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
         return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
-    return _of_row(operation, operands, at) if op == "dot" else part_of_operands(operation, operands, at).link
+    if op in BY_ROWS:
+        return part_of_operands(operation, operands, at).link
+    return _of_row(operation, operands, at) if op == "dot" else None
 
 
 def part_of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> Part:
     """Return what the page shows of the place of an answer. operands, index: as of_operands has them."""
-    if operation.name.op not in ("accumulate", "insn", "operate"):
+    if operation.name.op not in BY_ROWS:
         return Part(of_operands(operation, operands, index))
     at = (*index, 0, 0)
     return part_of_values(operation, row_form(operation).row(operands, at[0]), at[1])
