@@ -106,7 +106,7 @@ def test_a_table_packed_by_hand_passes(way, suites, tmp_path, need):
     suite = suites[QUANTIZE]
     assert {column.name: column.lanes for column in suite.layout.columns if column.name in ("x", "codes")} == {"x": 16, "codes": 16}
     code, run = quantizer(suite, tmp_path, x, codes, ins, outs, yaml)
-    assert (code, run.modes, run.derived.unsupported) == (0, ["plain", "stall", "turned"], {}), run.why
+    assert (code, run.modes, run.derived.unsupported) == (0, ["plain", "stall", "reordered"], {}), run.why
     assert run.counts == {"compared": len(suite.rows), "mismatch": 0, "x": 0, "masked": 0}
 
 
@@ -208,7 +208,7 @@ def test_units_side_by_side_each_take_every_row(suites, tmp_path, need):
         'ports:\n  x: {port: "a", order: "element_0_highest"}\n  y: {port: "b"}\n'
     )
     report = judged(tmp_path, yaml)
-    assert report.exit_code == 0 and report.runs[0].modes == ["plain", "slot1", "slot2", "stall", "turned"]
+    assert report.exit_code == 0 and report.runs[0].modes == ["plain", "slot1", "slot2", "stall", "reordered"]
     report = judged(tmp_path, yaml.replace('"good"}', '"bad"}'))
     assert report.exit_code == 1 and report.runs[0].modes == ["plain", "slot1"] and report.runs[0].counts["mismatch"] == 1
     assert f"tc={victim + 1} " in report.runs[0].lines[0]

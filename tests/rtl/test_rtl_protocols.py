@@ -43,7 +43,7 @@ def trial(kit, tmp_path, capsys, need):
 def test_a_right_design_passes_in_every_way(trial, name):
     code, out, err = trial(name)
     assert code == 0, out + err
-    ways = {"bit_serial": "plain stall turned ", "some_latency": "plain stall turned "}.get(name, "plain press stall turned ")
+    ways = {"bit_serial": "plain stall reordered ", "some_latency": "plain stall reordered "}.get(name, "plain press stall reordered ")
     assert f"  {ways}" in out and "compared=48 mismatch=0 x=0 masked=0" in out
     assert ("latency found: 5 clock edges" in out) == (name == "some_latency")
 

@@ -69,7 +69,7 @@ TIED = ('  - {class: "nan", why: "none here"}\n', '  - {class: "nan", why: "none
 def test_a_right_design_passes_and_the_report_counts(trial, tmp_path):
     code, out, err = trial("--json")
     (found,) = json.loads(out)["runs"]
-    assert (code, err) == (0, "") and found["ways"] == ["plain", "stall", "turned"]
+    assert (code, err) == (0, "") and found["ways"] == ["plain", "stall", "reordered"]
     nan = found["unsupported"]["nan in x (none here)"]
     assert nan >= 2 and found["counts"] == {"compared": found["rows"] - nan, "mismatch": 0, "x": 0, "masked": nan}
     code, out, err = trial()
@@ -81,7 +81,7 @@ def test_a_latch_on_one_input_is_found_behind_a_row_with_another_result(trial, t
     """In the order of the suite the row before has the same result, and no gap comes between. Its number is that of the suite."""
     code, out, _ = trial("--json", "--log", str(tmp_path / "log"), design=[("always @* code =", "always @* if (d_i != 16'h3fe8) code =")])
     (found,) = json.loads(out)["runs"]
-    assert (code, found["ways"]) == (1, ["plain", "stall", "turned"]) and found["counts"]["mismatch"] == 1
+    assert (code, found["ways"]) == (1, ["plain", "stall", "reordered"]) and found["counts"]["mismatch"] == 1
     lines = (tmp_path / "log").read_text().splitlines()
     rows = {line.split(" tc=")[1].split()[0]: re.search(r"in=(\w+)", line)[1] for line in lines if line.startswith("ROW")}
     (line,) = [line for line in lines if line.startswith("MISMATCH")]

@@ -38,7 +38,7 @@ MOST_EDGES = 64  # clock edges of a latency that is looked for
 class Pass(NamedTuple):
     """One way to run a suite.
 
-    mode: plain, stall (random gaps), press (answers wait at random), slot<k> (the first row goes to unit k), turned (in another order).
+    mode: plain, stall (random gaps), press (answers wait at random), slot<k> (the first row goes to unit k), reordered (in another order).
     vec: the rows in that order; None: the suite.   tests: of each place in it, the number of its row in the suite.
     """
 
@@ -190,7 +190,7 @@ def _run_one(
     if model.latency == "find":
         entry.latency, entry.hint = find_latency(bench, passes(file, seed)[0])
         extra = (f"+latency={entry.latency}",)
-    ways = [*passes(file, seed), *turned(bench, derived.suite.layout, passes(file, seed)[0], model.rows_per_beat)]
+    ways = [*passes(file, seed), *reordered(bench, derived.suite.layout, passes(file, seed)[0], model.rows_per_beat)]
     for way in (way._replace(plusargs=(*way.plusargs, *extra)) for way in ways):
         found = judge(bench, way.plusargs, way.seeds, vec=way.vec)
         entry.modes.append(way.mode)
@@ -248,11 +248,11 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         state = f"DESIGN state={'no' if file.map.clock is None else 'yes'}"
         entry.lines = [state, *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
-    if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode not in ("stall", "turned") and not entry.hint:
+    if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode not in ("stall", "reordered") and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 
 
-def turned(bench: Built, layout: Layout, plain: Pass, units: int) -> list[Pass]:
+def reordered(bench: Built, layout: Layout, plain: Pass, units: int) -> list[Pass]:
     """Return the way in which a unit gets no row with the outputs of the row before, as far as there are others; none of a chain.
 
     Rows are sorted by their outputs, and lots of one row a unit taken from the lower and the upper half in turn.
@@ -265,11 +265,11 @@ def turned(bench: Built, layout: Layout, plain: Pass, units: int) -> list[Pass]:
     order = sorted(range(len(rows)), key=lambda row: [rows[row].partition(" ")[0].split("_")[place] for place in outputs])
     low, high = order[: -(-len(rows) // 2)], order[-(-len(rows) // 2) :]
     order = [row for at in range(0, len(low), units) for row in (*low[at : at + units], *high[at : at + units])]
-    vec = bench.work / f"{bench.shard.name}.turned.mem"
+    vec = bench.work / f"{bench.shard.name}.reordered.mem"
     end = [line for line in lines if not line.startswith("a_")]
     write_text(vec, "".join(f"{line}\n" for line in [*(rows[row] for row in order), *end]))
     tests = tuple(int(rows[row].partition("tc=")[2].split()[0]) for row in order)
-    return [Pass("turned", plain.plusargs, SEEDS[:1], vec, tests)]
+    return [Pass("reordered", plain.plusargs, SEEDS[:1], vec, tests)]
 
 
 def find_latency(bench: Built, way: Pass) -> tuple[int, str]:
