@@ -53,11 +53,23 @@ def decode_table(fmt: Format, result: Format) -> NDArray[np.unsignedinteger]:
         size = 257 if bits <= 8 else 65537
         nan = derive.codes(result).nan[0]
         table: NDArray[np.unsignedinteger] = np.full(size, nan, np.uint32 if derive.codes(result).bits <= 32 else np.uint64)
-        for code in range(1 << bits):
-            table[code] = code_of(code, fmt, result)
+        wide = _values_of_16_bits(fmt, result)
+        if wide is None:
+            for code in range(1 << bits):
+                table[code] = code_of(code, fmt, result)
+        else:
+            np.copyto(table[:-1], wide.view(np.uint32), where=~np.isnan(wide))
         table.setflags(write=False)
         _decode[key] = table
     return _decode[key]
+
+
+def _values_of_16_bits(fmt: Format, result: Format) -> NDArray[np.float32] | None:
+    """Return the value of every code of bfloat16 or binary16 as binary32; None for another format or result."""
+    codes, name = np.arange(1 << 16, dtype=np.uint32), binary_format(fmt)
+    if binary_format(result) != "binary32" or name not in ("bfloat16", "binary16"):
+        return None
+    return (codes << np.uint32(16)).view(np.float32) if name == "bfloat16" else codes.astype(np.uint16).view(np.float16).astype(np.float32)
 
 
 def code_of(code: int, fmt: Format, result: Format) -> int:

@@ -156,6 +156,9 @@ def test_decode_table_holds_every_value(name: str) -> None:
         codes = sample if bits == 32 else sample[~np.isnan(sample.view(np.float32))].view(np.float32).astype(np.float64).view(np.uint64)
     else:
         codes = np.arange(1 << bits, dtype=np.uint8 if bits <= 8 else np.uint16)[:: 1 if bits <= 8 else 97]
+        largest = derive.codes(fmt).inf
+        if bits == 16 and largest is not None:
+            codes = np.union1d(codes, [sign | largest + step for sign in (0, 1 << 15) for step in (-1, 0, 1)]).astype(np.uint16)
     found = npy.to_fp32(codes, fmt)
     for code, value in zip(codes.tolist(), found, strict=True):
         right = decode_code(code, fmt)
