@@ -116,6 +116,7 @@ def test_operands_of_a_check_have_links():
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
 
 
+@pytest.mark.cases(1)  # the drawn rows of the other take seconds
 @pytest.mark.parametrize("name", ["accumulate/int64/e1m2xe1m2/16", "accumulate/systolic_4way"])
 def test_operands_of_a_check_of_a_chain_have_links(name):
     chain = parse(name)
