@@ -88,9 +88,10 @@ def identify_dequantize(target: Target, among: Sequence[str] | None) -> Identity
     result: Format = get("format", target.result or "fp32")
     found: list[Known] = []
     asked: dict[str, tuple[dict[str, Any], Any]] = {}
+    shared_scales = recipes_of_shared_scales()
     for name in among or recipes_of_blocks():
         recipe: Recipe = get("recipe", name)
-        if recipe.id in recipes_of_shared_scales():
+        if recipe.id in shared_scales:
             continue
         block: Block = get("block", recipe.facts.block)
         key = str([block.facts.shape, block.element_formats, [level.model_dump() for level in block.facts.levels]])

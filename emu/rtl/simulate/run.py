@@ -187,10 +187,11 @@ def _run_one(
         entry.exit_code, entry.why = MISUSE, str(error)
         return
     extra: tuple[str, ...] = ()
+    ways = passes(file, seed)
     if model.latency == "find":
-        entry.latency, entry.hint = find_latency(bench, passes(file, seed)[0])
+        entry.latency, entry.hint = find_latency(bench, ways[0])
         extra = (f"+latency={entry.latency}",)
-    ways = [*passes(file, seed), *reordered(bench, derived.suite.layout, passes(file, seed)[0], model.rows_per_beat)]
+    ways += reordered(bench, derived.suite.layout, ways[0], model.rows_per_beat)
     for way in (way._replace(plusargs=(*way.plusargs, *extra)) for way in ways):
         found = judge(bench, way.plusargs, way.seeds, vec=way.vec)
         entry.modes.append(way.mode)

@@ -6,7 +6,7 @@ typedef struct scratch {
     uint32_t registers[EMU_MAX_REGISTERS][EMU_LANES];
 } scratch;
 
-/* Factors of the blocks b and following, or of the elements j and following of a row: one binary32 product for each, in turn. */
+/* Up to three factors of each block: one binary32 operation for each, in turn. */
 typedef struct factors {
     const uint32_t *of[3];
 } factors;
@@ -34,37 +34,30 @@ EMU_INLINE void apply_blocks(uint32_t *restrict values, const factors *by, size_
     }
 }
 
-EMU_INLINE void apply_row(uint32_t *restrict values, const factors *by, size_t width, int32_t count, int32_t divides) {
-    const uint32_t *restrict f = by->of[0], *restrict g = by->of[1], *restrict h = by->of[2];
-    for (size_t j = 0; j < width; j++)
-        values[j] = applied(values[j], emu_as_float(f[j]), emu_as_float(g[j]), emu_as_float(h[j]), count, divides);
-}
-
-/* `count` factors that all multiply, or one that divides. block: elements that share a factor; 1: a row, blocks wide. */
-EMU_INLINE void apply(uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides, int32_t form) {
-    (void)form;
-    if (block == 1 && divides)
-        apply_row(values, by, blocks, 1, 1);
-    else if (block == 1 && count == 1)
-        apply_row(values, by, blocks, 1, 0);
-    else if (block == 1 && count == 2)
-        apply_row(values, by, blocks, 2, 0);
-    else if (block == 1)
-        apply_row(values, by, blocks, 3, 0);
-    else if (divides)
-        apply_blocks(values, by, blocks, block, 1, 1);
-    else if (block == 16 && count == 1)
-        apply_blocks(values, by, blocks, 16, 1, 0);
-    else if (block == 16 && count == 2)
-        apply_blocks(values, by, blocks, 16, 2, 0);
-    else if (block == 4 && count == 3)
-        apply_blocks(values, by, blocks, 4, 3, 0);
-    else if (count == 1)
+EMU_INLINE void multiply_blocks(uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count) {
+    if (count == 1)
         apply_blocks(values, by, blocks, block, 1, 0);
     else if (count == 2)
         apply_blocks(values, by, blocks, block, 2, 0);
     else
         apply_blocks(values, by, blocks, block, 3, 0);
+}
+
+/* `count` factors that all multiply, or one that divides. block: elements that share a factor; of a row each has its own. */
+EMU_INLINE void apply(uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides, int32_t form) {
+    (void)form;
+    if (divides && block == 1)
+        apply_blocks(values, by, blocks, 1, 1, 1);
+    else if (divides)
+        apply_blocks(values, by, blocks, block, 1, 1);
+    else if (block == 1)
+        multiply_blocks(values, by, blocks, 1, count);
+    else if (block == 4)
+        multiply_blocks(values, by, blocks, 4, count);
+    else if (block == 16)
+        multiply_blocks(values, by, blocks, 16, count);
+    else
+        multiply_blocks(values, by, blocks, block, count);
 }
 
 EMU_FORMS(apply, (uint32_t *restrict values, const factors *by, size_t blocks, size_t block, int32_t count, int32_t divides), values, by,
