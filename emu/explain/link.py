@@ -53,6 +53,13 @@ BY_ROWS: Final = ("accumulate", "insn", "operate")  # operations whose answers a
 MOST: Final = 512  # values of a block, products of a row
 
 
+class Part(NamedTuple):
+    """What the page shows of a row. what: which part of the row it is; without a link, why there is none."""
+
+    link: str | None
+    what: str = ""
+
+
 def link(room: str, **state: object) -> str:
     """Return the link of a state. room: a key of OBJECTS.   state: fields of its form; what is left out is as the room begins.
 
@@ -124,8 +131,8 @@ def _is_exact(plan: DatapathPlan | LevelsPlan) -> bool:
     return getattr(plan, "accumulator", None) is not None
 
 
-def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> str | None:
-    """Return the link of the place of an answer, out of the operands of a contract; None where no room shows it.
+def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> Part:
+    """Return what the page shows of the place of an answer, out of the operands of a contract.
 
     operands: name -> array of codes, as the contract's form names them.   index: of the answer that is looked at.
     """
@@ -134,33 +141,26 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         codes, random = operands["codes"], operands.get("random")
         at = _at(codes, at)
         drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
-        return _of_number(operation, int(codes[at]), drawn) if codes.size else None
+        return Part(_of_number(operation, int(codes[at]), drawn) if codes.size else None)
     if op == "decode":
         codes = operands["codes"]
-        return _of_code(operation, int(codes[_at(codes, at)])) if codes.size else None
+        return Part(_of_code(operation, int(codes[_at(codes, at)])) if codes.size else None)
     if op == "dequantize":
-        return _of_tile_in(operation, operands, at)
+        return Part(_of_tile_in(operation, operands, at))
     if op == "transform":
         x, size, signs = operands["x"], operation.facts.size, operands.get("signs")  # type: ignore[attr-defined]
         row, first = (at[0], at[1] - at[1] % size) if len(at) > 1 else (0, 0)
-        return _of_group(operation, [int(code) for code in x[row, first : first + size]], None if signs is None else int(signs))
+        return Part(_of_group(operation, [int(code) for code in x[row, first : first + size]], None if signs is None else int(signs)))
     if op == "quantize":
         x, amax, random = operands["x"], operands.get("tensor_amax"), operands.get("random")
         more = {} if operands.get("signs") is None else {"signs": f"0x{int(operands['signs']):X}"}
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
-        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
+        return Part(_of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more))
     if op in BY_ROWS:
-        return part_of_operands(operation, operands, at).link
-    return _of_row(operation, operands, at) if op == "dot" else None
-
-
-def part_of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequence[int] = ()) -> Part:
-    """Return what the page shows of the place of an answer. operands, index: as of_operands has them."""
-    if operation.name.op not in BY_ROWS:
-        return Part(of_operands(operation, operands, index))
-    at = (*index, 0, 0)
-    return part_of_values(operation, row_form(operation).row(operands, at[0]), at[1])
+        row, lane, *_ = *at, 0, 0
+        return of_values(operation, row_form(operation).row(operands, row), lane)
+    return Part(_of_row(operation, operands, at) if op == "dot" else None)
 
 
 def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -168,54 +168,40 @@ def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
     return index if len(index) == codes.ndim else (0,) * codes.ndim
 
 
-def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> str | None:
-    """Return the link of a row of a suite; None where no room shows it.
+def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> Part:
+    """Return what the page shows of a row of a suite.
 
-    values: of its input columns.   lane: of an instruction, the one that is looked at.
+    values: of its input columns.   lane: of an instruction, the first that differs.
     """
     made: Any = operation
-    if made.name.op in ("insn", "operate"):
-        return part_of_values(made, values, lane).link
+    if made.name.op == "insn":
+        return of_lane(made, values, lane)
+    if made.name.op == "operate":
+        return of_operation(made, values)
     if made.name.op == "convert":
-        return _of_number(made, values[0], values[1] if made.rounding.random_bits else 0)
+        return Part(_of_number(made, values[0], values[1] if made.rounding.random_bits else 0))
     if made.name.op == "decode":
-        return _of_code(made, values[0])
+        return Part(_of_code(made, values[0]))
     if made.name.op == "quantize":
         rows, amax, drawn = made.taken(values)
-        return _of_block(made, rows, amax, drawn, ())
+        return Part(_of_block(made, rows, amax, drawn, ()))
     if made.name.op == "dequantize":
         rows, levels = made.taken(values)
-        return _of_tile(made, rows, levels, 0)
+        return Part(_of_tile(made, rows, levels, 0))
     if made.name.op == "transform":
-        return _of_group(made, made.lanes(values), made.signs(values))
+        return Part(_of_group(made, made.lanes(values), made.signs(values)))
     if made.name.op == "layout":
-        return _of_place(made, *values)
+        return Part(_of_place(made, *values))
     if made.name.op not in ("dot", "accumulate"):
-        return None
+        return Part(None)
     held = _register(made)
-    return of_dot(made.taken(values), made.plan, **({} if held is None else {"acc": f"{values[held]:X}"}))
+    found = of_dot(made.taken(values), made.plan, **({} if held is None else {"acc": f"{values[held]:X}"}))
+    return Part(found, "" if found is None or is_read_out(made, values) else "its register: nothing is read out in this row")
 
 
 def _register(operation: Any) -> int | None:
     """Return which value of a row is the register of its chain before it; None: it has none."""
     return next((place for place, column in enumerate(operation.layout.inputs) if column.name == "acc_in"), None)
-
-
-class Part(NamedTuple):
-    """What the page shows of a row. what: which part of the row it is; without a link, why there is none."""
-
-    link: str | None
-    what: str = ""
-
-
-def part_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> Part:
-    """Return what the page shows of a row of a suite. lane: of an instruction, the first that differs."""
-    if operation.name.op == "insn":
-        return of_lane(operation, values, lane)
-    if operation.name.op == "operate":
-        return of_operation(operation, values)
-    made = of_values(operation, values)
-    return Part(made, "" if made is None or is_read_out(operation, values) else "its register: nothing is read out in this row")
 
 
 def is_read_out(operation: Any, values: Sequence[int]) -> bool:
@@ -224,7 +210,7 @@ def is_read_out(operation: Any, values: Sequence[int]) -> bool:
 
 
 def lines_of_part(operation: Contract, part: Part) -> list[str]:
-    """Return the line that a report prints of part_of_values, as see() does."""
+    """Return the line that a report prints of a part, as see() does."""
     return lines_of(part, str(operation.name))
 
 
@@ -244,7 +230,7 @@ def lines_of_sum(a: Format, b: Format, codes_a: Sequence[int], codes_b: Sequence
 
 def lines_of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> list[str]:
     """Return the line that a report prints of a row of a suite. lane: of an instruction, the first that differs."""
-    return lines_of_part(operation, part_of_values(operation, values, lane))
+    return lines_of_part(operation, of_values(operation, values, lane))
 
 
 def of_lane(operation: Any, values: Sequence[int], lane: int) -> Part:

@@ -27,8 +27,6 @@ from emu.explain.link import (
     of_lane,
     of_operands,
     of_values,
-    part_of_operands,
-    part_of_values,
     see,
 )
 from emu.rtl.mismatch.lines import parse_log
@@ -93,7 +91,7 @@ CONTRACTS = {
 def test_rows_have_links_where_a_room_shows_them(text):
     operation = parse(text)
     case = next(iter(operation.suites())).cases(0, 1)[0]
-    made = of_values(operation, case.values)
+    made = of_values(operation, case.values).link
     assert (made is not None) == CONTRACTS[text]
     if operation.name.op == "dot":
         assert fields(made)["m1"] == operation.plan.name and fields(made)["a"] == operation.taken(case.values).texts(operation.plan)["a"]
@@ -101,18 +99,18 @@ def test_rows_have_links_where_a_room_shows_them(text):
 
 def test_operands_of_a_check_have_links():
     convert = parse("convert/e2m1/rne/nvidia")
-    made = of_operands(convert, {"codes": np.array([[1, 0x40200000]], np.uint32)}, (0, 1))
+    made = of_operands(convert, {"codes": np.array([[1, 0x40200000]], np.uint32)}, (0, 1)).link
     assert fields(made) | {"spec": ""} == {
         "from": "fp32", "code": "0x40200000", "to": "e2m1", "round": "rne", "policy": "nvidia", "r": "0", "spec": "",
     }  # fmt: skip
     quantize = parse("quantize/mxfp4_torchao_floor")
     x = np.arange(64, dtype=np.uint32).reshape(2, 32)
-    made = of_operands(quantize, {"x": x}, (1, 3))
+    made = of_operands(quantize, {"x": x}, (1, 3)).link
     assert fields(made)["x"].split()[:2] == ["0x00000020", "0x00000021"] and fields(made)["a"] == "mxfp4_torchao_floor"
-    assert of_operands(quantize, {"x": x[:, :31]}) is None  # no whole block
+    assert of_operands(quantize, {"x": x[:, :31]}).link is None  # no whole block
     dot = parse("dot/hopper_fp8/e4m3xe4m3")
     codes = np.full((2, 32), 0x38, np.uint8)
-    made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,))
+    made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,)).link
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
 
 
@@ -122,62 +120,62 @@ def test_operands_of_a_check_of_a_chain_have_links(name):
     chain = parse(name)
     cases = next(iter(chain.suites())).cases(0, 8)
     ((operands, members),) = chain.form(get("format", "fp32")).stacked(cases)
-    places = [of_operands(chain, operands, (number,)) for number in range(len(members))]
-    assert places == [of_values(chain, case.values) for case in members] and len(set(places)) == len(members) == 8
+    places = [of_operands(chain, operands, (number,)).link for number in range(len(members))]
+    assert places == [of_values(chain, case.values).link for case in members] and len(set(places)) == len(members) == 8
     assert ("acc" in fields(places[1])) == ("int64" in name)
 
 
 def test_operands_of_a_check_of_codes_and_groups_have_links():
     decode, turn = parse("decode/e2m1"), parse("transform/rht16_ufp4", "bf16")
-    assert fields(of_operands(decode, {"codes": np.array([1, 5], np.uint8)}, (1,)))["code"] == "0x5"
-    assert fields(of_operands(decode, {"codes": np.array([7], np.uint8)}))["from"] == "e2m1"
+    assert fields(of_operands(decode, {"codes": np.array([1, 5], np.uint8)}, (1,)).link)["code"] == "0x5"
+    assert fields(of_operands(decode, {"codes": np.array([7], np.uint8)}).link)["from"] == "e2m1"
     x = np.arange(64, dtype=np.uint16).reshape(2, 32)
-    made = fields(of_operands(turn, {"x": x, "signs": np.uint16(0xABCD)}, (1, 17)))
+    made = fields(of_operands(turn, {"x": x, "signs": np.uint16(0xABCD)}, (1, 17)).link)
     assert [int(code, 16) for code in made["x"].split()] == [*range(48, 64)] and (made["signs"], made["from"]) == ("0xABCD", "bf16")
-    assert made["rotate"] == "rht16_ufp4" and of_operands(turn, {"x": x[:, :8], "signs": np.uint16(1)}, (0, 0)) is None
+    assert made["rotate"] == "rht16_ufp4" and of_operands(turn, {"x": x[:, :8], "signs": np.uint16(1)}, (0, 0)).link is None
 
 
 def test_a_code_is_a_number_of_binary32_with_its_infinities():
-    made = fields(of_values(parse("decode/e5m2"), (0x7C,)))
+    made = fields(of_values(parse("decode/e5m2"), (0x7C,)).link)
     assert (made["from"], made["code"], made["to"], made["policy"]) == ("e5m2", "0x7C", "fp32", "ieee")
 
 
 def test_a_member_of_a_series_comes_with_its_facts_and_has_no_digits():
     to, policy = get("format", "binary8p3se"), get("policy", "p3109_sat_none")
-    made = fields(of_values(parse("convert/binary8p3se/rne/p3109_sat_none"), (1,)))
+    made = fields(of_values(parse("convert/binary8p3se/rne/p3109_sat_none"), (1,)).link)
     assert made["own"] == descriptor_text([to, policy]).rpartition("end ")[0] and made["spec"][8:16] == "--------"
-    decoded = fields(of_values(parse("decode/binary8p3se"), (1,)))
+    decoded = fields(of_values(parse("decode/binary8p3se"), (1,)).link)
     assert decoded["own"] == descriptor_text([to]).rpartition("end ")[0] and decoded["spec"][:8] == "--------"
-    assert "own" not in fields(of_values(parse("decode/e4m3"), (1,)))
+    assert "own" not in fields(of_values(parse("decode/e4m3"), (1,)).link)
 
 
 def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
     tiles, drawn = parse("quantize/nvfp4_te_2d_ref"), parse("quantize/ufp4_sr")
     x = np.arange(48 * 32, dtype=np.uint32).reshape(48, 32)
-    made = fields(of_operands(tiles, {"x": x, "tensor_amax": np.uint32([0x40000000])}, (33, 5)))
+    made = fields(of_operands(tiles, {"x": x, "tensor_amax": np.uint32([0x40000000])}, (33, 5)).link)
     assert made["rows"] == "16" and [int(code, 16) for code in made["x"].split()] == [*range(32 * 32, 48 * 32)]
-    assert of_operands(tiles, {"x": x}, (33, 5)) is None  # the maximum of all the tiles is not told
-    assert fields(of_operands(tiles, {"x": x[:16]}, (3, 5)))["amax"] == ""
-    half = fields(of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)))  # filled up with zeros
+    assert of_operands(tiles, {"x": x}, (33, 5)).link is None  # the maximum of all the tiles is not told
+    assert fields(of_operands(tiles, {"x": x[:16]}, (3, 5)).link)["amax"] == ""
+    half = fields(of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)).link)  # filled up with zeros
     assert half["rows"] == "8" and [int(code, 16) for code in half["x"].split()] == [*range(32 * 32, 40 * 32)]
-    assert fields(of_operands(tiles, {"x": x[:7, :20]}, (3, 5)))["rows"] == "7"
-    assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)) is None  # more values than the page takes
+    assert fields(of_operands(tiles, {"x": x[:7, :20]}, (3, 5)).link)["rows"] == "7"
+    assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)).link is None  # more values than the page takes
     words = np.arange(96, dtype=np.uint64).reshape(3, 32)
-    made = fields(of_operands(drawn, {"x": x[:3], "random": words}, (2, 1)))
+    made = fields(of_operands(drawn, {"x": x[:3], "random": words}, (2, 1)).link)
     assert "rows" not in made and [int(word, 16) for word in made["random"].split()] == [*range(64, 96)]
     assert [int(code, 16) for code in made["x"].split()] == [*range(64, 96)]
-    assert of_operands(drawn, {"x": x[:3]}, (2, 1)) is None  # the words are not told
+    assert of_operands(drawn, {"x": x[:3]}, (2, 1)).link is None  # the words are not told
     (case,) = drawn.draw(5, 6)
-    assert [int(word, 16) for word in fields(of_values(drawn, case.values))["random"].split()] == drawn.taken(case.values)[2][0]
+    assert [int(word, 16) for word in fields(of_values(drawn, case.values).link)["random"].split()] == drawn.taken(case.values)[2][0]
 
 
 def test_links_of_recipes_that_rotate_hold_their_signs():
     x, signs = np.arange(0x3F800000, 0x3F800000 + 48, dtype=np.uint32).reshape(2, 24) ** 2, np.array(0xBEEF, "u4")
-    made = of_operands(parse("quantize/ufp4"), {"x": x, "signs": signs}, (1, 3))
+    made = of_operands(parse("quantize/ufp4"), {"x": x, "signs": signs}, (1, 3)).link
     assert fields(made)["signs"] == "0xBEEF" and "rotate" not in fields(made)
     wanted = quantize(get("recipe", "ufp4"), x.tolist(), get("format", "fp32"), signs=0xBEEF)
     assert answer_of(made) == [*wanted.codes[1], *wanted.levels["scale"][1]]
-    assert "signs" not in fields(of_operands(parse("quantize/ufp4"), {"x": x}, (1, 3)))
+    assert "signs" not in fields(of_operands(parse("quantize/ufp4"), {"x": x}, (1, 3)).link)
 
 
 @pytest.mark.parametrize("name", ["operate/multiply/binary8p3se/binary8p3se/rne/p3109_sat_none", "insn/v_cvt_scalef32_pk_fp4_f32"])
@@ -186,9 +184,9 @@ def test_operands_of_a_check_of_rows_have_links_and_say_what_they_show(name):
     cases = next(iter(operation.suites())).cases(0, 24)
     ((operands, members),) = operation.form(get("format", "fp32")).stacked(cases)
     places = [(number, lane) if name.startswith("insn") else (number,) for number in range(len(members)) for lane in (0, 1)]
-    found = [part_of_operands(operation, operands, place) for place in places]
-    wanted = [part_of_values(operation, members[number].values, *lane) for number, *lane in places]
-    assert found == wanted and [part.link for part in found] == [of_operands(operation, operands, place) for place in places]
+    found = [of_operands(operation, operands, place) for place in places]
+    wanted = [of_values(operation, members[number].values, *lane) for number, *lane in places]
+    assert found == wanted
     assert {part.what for part in found} >= ({"lane 0", "lane 1, moved by the scale"} if "insn" in name else {"its exact result, rounded"})
 
 
@@ -259,11 +257,11 @@ def test_recipes_of_large_tiles_have_no_link_and_say_why():
     found = [name for name in names("recipe") if elsewhere(get("recipe", name)) is not None]
     assert found and all("_tile128_" in name for name in found)
     for name in found:
-        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((128, 128), np.uint32)}, (1, 2)) is None
+        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((128, 128), np.uint32)}, (1, 2)).link is None
         profile = next(iter(get("recipe", name).facts.dequantize))
         contract = parse(f"dequantize/{name}/{profile}")
         levels = {level.name: np.zeros((1, 1), np.uint32) for level in contract.block.facts.levels}
-        assert of_operands(contract, {"codes": np.zeros((128, 128), np.uint8), **levels}, (1, 2)) is None
+        assert of_operands(contract, {"codes": np.zeros((128, 128), np.uint8), **levels}, (1, 2)).link is None
         (line,) = see(None, str(contract.name))
         assert line == f"no link: emu explore shows blocks of at most 512 elements, and {name} has one scale for a tile of 128 x 128"
     assert see(None, "quantize/mxfp4_torchao_floor") == see(None, "insn/x") == [NO_ROOM]
@@ -277,18 +275,18 @@ def test_a_scale_of_a_whole_row_or_tensor_opens_the_row(name):
     quantized, profile = parse(f"quantize/{name}"), next(iter(get("recipe", name).facts.dequantize))
     x, amax = np.arange(0x3F800000, 0x3F800000 + 40, dtype=np.uint32).reshape(2, 20), 0x41000000
     x[1] += 0x01000001
-    made = fields(of_operands(quantized, {"x": x, **({"tensor_amax": np.uint32([amax])} if quantized.reads_amax else {})}, (1, 3)))
+    made = fields(of_operands(quantized, {"x": x, **({"tensor_amax": np.uint32([amax])} if quantized.reads_amax else {})}, (1, 3)).link)
     wanted = quantize(get("recipe", name), x.tolist(), get("format", "fp32"), tensor_amax=amax if quantized.reads_amax else None)
     opened = quantize(
         get("recipe", name), [[int(code, 16) for code in made["x"].split()]], get("format", "fp32"),
         tensor_amax=int(made["amax"], 16) if made["amax"] else None,
     )  # fmt: skip
     assert (opened.codes[0], opened.levels["scale"][-1]) == (wanted.codes[1], wanted.levels["scale"][-1])
-    assert of_operands(quantized, {"x": np.ones((2, 513), np.uint32)}, (1, 3)) is None  # a longer row
+    assert of_operands(quantized, {"x": np.ones((2, 513), np.uint32)}, (1, 3)).link is None  # a longer row
     contract = parse(f"dequantize/{name}/{profile}")
     rows, shift = ([[0x3F80], [0x4000]] if "_row" in name else [[0x4000]]), 16 if contract.levels[0].format == "fp32" else 0
     scales = np.array(rows, np.uint32) << shift
-    back = fields(of_operands(contract, {"codes": np.arange(40, dtype=np.uint8).reshape(2, 20), "scale": scales}, (1, 3)))
+    back = fields(of_operands(contract, {"codes": np.arange(40, dtype=np.uint8).reshape(2, 20), "scale": scales}, (1, 3)).link)
     assert (back["codes"], int(back["level0"], 16)) == ("17", int(scales[-1, 0]))
 
 

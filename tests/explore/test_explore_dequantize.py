@@ -49,7 +49,7 @@ def wrong(page: str, folder: Path, most: int = 3, own: bool = False) -> list[tup
     own: recipes are of a descriptor.
     """
     rows, out = asked(most), []
-    places = [mine(f"{of_values(*row)}&", row[0].recipe) if own else f"{of_values(*row)}&" for row in rows]
+    places = [mine(f"{of_values(*row).link}&", row[0].recipe) if own else f"{of_values(*row).link}&" for row in rows]
     elements = [number % len(contract.exact(values)[0]) for number, (contract, values) in enumerate(rows)]
     places = [place.replace("element=0&", f"element={element}&") for place, element in zip(places, elements, strict=True)]
     for (contract, values), element, said in zip(rows, elements, texts(page, places, folder), strict=True):
@@ -168,11 +168,11 @@ def test_links_of_operands_open_the_tile_of_the_element():
     rows, columns = operands["codes"].shape
     assert rows >= 2 * height and columns >= 2 * width
     at = (height + int(draw.integers(height)), width + int(draw.integers(width)))
-    made = of_operands(contract, operands, at)
+    made = of_operands(contract, operands, at).link
     assert f"element={(at[0] - height) * width + at[1] - width}&" in f"{made}&" and f"rows={height}&" in made
     tile = operands["codes"][height : 2 * height, width : 2 * width]
     assert "".join(f"{code:X}" for code in tile.reshape(-1).tolist()) in made
-    assert of_operands(contract, {**operands, "codes": operands["codes"][: height + 1]}, at) is None
+    assert of_operands(contract, {**operands, "codes": operands["codes"][: height + 1]}, at).link is None
 
 
 def test_tiles_that_are_too_large_have_no_link():
@@ -180,7 +180,7 @@ def test_tiles_that_are_too_large_have_no_link():
     (tile, levels), count = contract.taken(next(iter(contract.suites())).cases(0, 1)[0].values), MOST // 32
     codes = np.array(tile * (count + 1), np.uint8)
     scales = np.array(levels["scale"] * (count + 1), np.uint8)
-    assert of_operands(contract, {"codes": codes, "scale": scales}, (count, 31)).count("element=31&") == 1  # one block is cut out
+    assert of_operands(contract, {"codes": codes, "scale": scales}, (count, 31)).link.count("element=31&") == 1  # one block is cut out
 
 
 USE = """

@@ -16,7 +16,7 @@ from emu.contracts.layout import ROWS
 from emu.contracts.rows import pack
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.exact.layout import place as layout_place
-from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values, part_of_values
+from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values
 from emu.rtl.export.functions import golden
 from emu.spec import get, names
 from emu.spec.contract import fits, level_plans, plans
@@ -35,7 +35,7 @@ def decoded(page: str, folder: Path, formats: tuple[str, ...]) -> list[tuple]:
         contract, bits = parse(f"decode/{name}"), codes(get("format", name)).bits
         stored = contract.layout.inputs[0].lane_bits
         rows += [(contract, code) for code in (range(1 << stored) if bits <= 8 else (at << (bits - 16) for at in WIDE))]
-    said = texts(page, [str(of_values(contract, (code,))) + "&formats=" for contract, code in rows], folder)
+    said = texts(page, [str(of_values(contract, (code,)).link) + "&formats=" for contract, code in rows], folder)
     for (contract, code), here in zip(rows, said, strict=True):
         (bits,), (kind,) = contract.exact((code,))
         wanted, result = "open" if kind == OPEN else KINDS[kind], "open" if bits == OPEN else f"0x{bits:08X}"
@@ -66,7 +66,7 @@ def converted(page: str, folder: Path) -> list[tuple]:
         for code in (0, 1, 0x3F, 0x7E, 0x7F, 0x80, 0x81, 0xFF, *((0x3F880000, 0x7F800000, 0xC7000001) if source == "fp32" else ()))
     ]
     rows = [(contract, values[: len(contract.layout.inputs)]) for contract, values in given]
-    places, out = [str(of_values(*row)) for row in rows], []
+    places, out = [str(of_values(*row).link) for row in rows], []
     older = answers(page, "return document.querySelector('#digest').textContent;", folder, places[-1])
     for (contract, values), place, here in zip(rows, places, texts(page, places, folder), strict=True):
         (code,) = contract.exact(values)[0]
@@ -90,7 +90,7 @@ def rotated(page: str, folder: Path, most: int = 12) -> list[tuple]:
     """Groups that the page rotates to other codes than the reference model; or of which it says no link, or nothing."""
     rows = [(contract, values) for name in names("transform") for source in TransformContract.formats
             for contract in [parse(f"transform/{name}", source)] for values in first_rows(contract, most)]  # fmt: skip
-    said, out = texts(page, [str(of_values(*row)) for row in rows], folder), []
+    said, out = texts(page, [str(of_values(*row).link) for row in rows], folder), []
     for (contract, values), here in zip(rows, said, strict=True):
         wanted, result = contract.exact(values)[0], get("format", contract.facts.result)
         got = [int(code, 16) for code in here.get("taken", {}).get("codes", [])]
@@ -127,7 +127,7 @@ def chain_rows(contract, most: int) -> list[tuple]:
 def chained(page: str, folder: Path, most: int = 16) -> list[tuple]:
     """Instructions of a chain that the page answers otherwise than the reference model: the result, and the register after it."""
     rows = [(contract, values) for contract in CHAINS for values in chain_rows(contract, most)]
-    said, out, seen = texts(page, [str(of_values(*row)) for row in rows], folder), [], set()
+    said, out, seen = texts(page, [str(of_values(*row).link) for row in rows], folder), [], set()
     for (contract, values), here in zip(rows, said, strict=True):
         (wanted,), *stages = contract.exact(values)
         run, held = here["runs"][0] if "runs" in here else here, "acc_in" in words_of(contract)
@@ -176,7 +176,7 @@ def test_a_register_is_typed_copied_and_left(page, tmp_path):
     (d,), (acc,) = contract.exact(values)
     like = (contract.plan.a, contract.plan.b, contract.plan.scale, contract.plan.c, contract.plan.block)
     other = next(plan.name for plan in plans() if (plan.a, plan.b, plan.scale, plan.c, plan.block) == like and plan.accumulator is None)
-    said = answers(page, REGISTER.replace("OTHER", json.dumps(other)), tmp_path, str(of_values(contract, values)))
+    said = answers(page, REGISTER.replace("OTHER", json.dumps(other)), tmp_path, str(of_values(contract, values).link))
     assert "thrown" not in said, said
     assert said["label"] == "register before, 64 bits (empty: 0)" and f"register after it0x{acc:016X} (" in said["told"]
     assert said["sentence"].endswith(f" The register holds 0x{acc:016X} after it, and held {values[-1]:X} before.")
@@ -255,7 +255,7 @@ def lanes_of(page: str, folder: Path, most: int = 8) -> list[tuple]:
     """Lanes of instructions of which the page says another code than the reference model; of a fused quantizer its block and scale."""
     rows = [(contract, values) for contract in INSTRUCTIONS for values in first_rows(contract, most)]
     lanes = [number % contract.lanes for number, (contract, _) in enumerate(rows)]
-    places = [of_values(*row, lane) for row, lane in zip(rows, lanes, strict=True)]
+    places = [of_values(*row, lane).link for row, lane in zip(rows, lanes, strict=True)]
     shown = [(*row, lane, place) for row, lane, place in zip(rows, lanes, places, strict=True) if place is not None]
     said, out = texts(page, [place for *_, place in shown], folder), []
     for (contract, values, lane, place), here in zip(shown, said, strict=True):
@@ -281,7 +281,7 @@ def operated(page: str, folder: Path) -> list[tuple]:
     files = sorted((VECTORS / "operate").glob("*__smoke.tv"))
     rows = [(contract, values) for contract in (find(file.stem).operation for file in files) for values in first_rows(contract, 24)]
     rows += [(parse("operate/multiply/e5m2/e4m3/rne/ocp_saturate"), values) for values in ((0x81, 0x01), (0x80, 0x01), (0x81, 0x81))]
-    rows = [(contract, values, part_of_values(contract, values)) for contract, values in rows]
+    rows = [(contract, values, of_values(contract, values)) for contract, values in rows]
     rows = [(contract, values, part) for contract, values, part in rows if part.link is not None]
     said, out, signs = texts(page, [part.link for *_, part in rows], folder), [], 0
     for (contract, values, part), here in zip(rows, said, strict=True):
@@ -313,7 +313,7 @@ def laid(page: str, folder: Path) -> list[tuple]:
             for contract in [parse(f"layout/{block}/{name}") for block in blocks[::9]]
             for values in first_rows(contract, 6)
         ]
-    said = texts(page, [str(of_values(*row)) for row in rows], folder)
+    said = texts(page, [str(of_values(*row).link) for row in rows], folder)
     for (contract, values), here in zip(rows, said, strict=True):
         if (here.get("at"), here.get("row"), here.get("index"), here.get("rows")) != (contract.exact(values)[0][0], *values, ROWS):
             out.append((str(contract.name), values, here))
@@ -417,5 +417,5 @@ def test_a_link_of_a_double_shows_its_result(page, tmp_path):
     """Conversions of binary64 and to it."""
     rows = [(parse("convert/e2m1/rne/nvidia", "fp64"), (code,)) for code in (0x4004000000000000, 0xBFF7FFFFFFFFFFFF, 0x7FF0000000000000, 1)]
     rows += [(parse("convert/fp64/rne/ieee", "bf16"), (code,)) for code in (0x4049, 0xFF80, 0x1)]
-    said = texts(page, [str(of_values(*row)) for row in rows], tmp_path)
+    said = texts(page, [str(of_values(*row).link) for row in rows], tmp_path)
     assert [int(here["result"], 16) for here in said] == [contract.exact(values)[0][0] for contract, values in rows]

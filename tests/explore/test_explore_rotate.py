@@ -207,7 +207,7 @@ def signed_links() -> list[tuple]:
             operands = {"x": draw.standard_normal((2, 40)).astype(np.float32).view(np.uint32)}
             if drawing is not None:
                 operands["random"] = draw.integers(0, 1 << drawing.random_operand[1], (2, 40)).astype(np.uint64)
-            made = of_operands(contract, {**operands, **({} if signs is None else {"signs": np.array(signs, "u4")})}, (1, 7))
+            made = of_operands(contract, {**operands, **({} if signs is None else {"signs": np.array(signs, "u4")})}, (1, 7)).link
             out.append((name, signs, operands, made))
     return out
 

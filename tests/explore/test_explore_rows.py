@@ -105,7 +105,7 @@ def test_links_of_commands_open_rows_and_random_words(page, tmp_path):
     """The link that a report prints of a row of a suite: the page shows the codes of the reference model."""
     rows = [(parse(f"quantize/{name}"), number) for name in (*TILED, *DRAWING) for number in range(6)]
     cases = [(contract, case) for contract, number in rows for case in contract.draw(number, number + 1)]
-    places = [(contract, case, of_values(contract, case.values)) for contract, case in cases]
+    places = [(contract, case, of_values(contract, case.values).link) for contract, case in cases]
     opened = [(contract, case, made) for contract, case, made in places if made is not None]
     assert {contract.recipe.id for contract, *_ in opened} == {*TILED, *DRAWING}
     for (contract, case, _), said in zip(opened, texts(page, [made for *_, made in opened], tmp_path), strict=True):
@@ -124,7 +124,7 @@ def short(page: str, folder: Path) -> list[tuple]:
             values = list(case.values)
             values[columns.index("n_valid")] = (contract.n - 1, 5)[number]
             rows.append((contract, tuple(values)))
-    for (contract, values), said in zip(rows, texts(page, [str(of_values(*row)) for row in rows], folder), strict=True):
+    for (contract, values), said in zip(rows, texts(page, [str(of_values(*row).link) for row in rows], folder), strict=True):
         x, amax, random = contract.taken(values)
         made = block.quantize(contract.recipe, x, contract.source, tensor_amax=amax, random=random, masked=True)
         levels = [[code for row in level for code in row] for level in made.levels.values()]

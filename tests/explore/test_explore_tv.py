@@ -34,14 +34,14 @@ def copied(page: str, folder: Path, links: list[str]) -> list[list[str]]:
 
 def rows_over(operations: tuple[str, ...], suites: int, most: int) -> list[tuple]:
     """Rows of about so many suites of each operation, spread over them, that have a link."""
-    out = [(contract, case.values, str(of_values(contract, case.values))) for contract in MORE for case in contract.draw(0, 3)]
+    out = [(contract, case.values, str(of_values(contract, case.values).link)) for contract in MORE for case in contract.draw(0, 3)]
     for name in operations:
         stems = sorted((VECTORS / name).glob("*__smoke.tv")) or sorted((VECTORS / name).glob("*.tv"))
         for stem in stems[:: -(-len(stems) // suites)]:
             contract = find(stem.stem).operation
             cases = next(iter(contract.suites())).cases(0, 1 << 20)
             for case in cases[:: -(-len(cases) // most)]:
-                place = of_values(contract, case.values)
+                place = of_values(contract, case.values).link
                 out += [] if place is None else [(contract, case.values, place)]
     return out
 

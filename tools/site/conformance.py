@@ -69,7 +69,9 @@ def explorer_link(contract: str, row: Row | None, recipes: Collection[str], sour
     found = parse(contract)
     if row is None or (found.op in ("quantize", "dequantize") and found.parts[0] not in recipes):
         return None
-    made = of_operands(contract_of(found, source), row.operands, row.where if found.op in ("decode", "dequantize", "transform") else ())
+    made = of_operands(
+        contract_of(found, source), row.operands, row.where if found.op in ("decode", "dequantize", "transform") else ()
+    ).link
     if made is not None and found.op == "quantize" and beside in recipes:
         room, _, state = made.partition("?")
         made = link(room, **dict(parse_qsl(state, keep_blank_values=True)) | {"b": beside})

@@ -16,7 +16,7 @@ from emu.check.report.sorting import Case, Index, class_of, inputs_near, sample,
 from emu.check.shrink import Shrunk, shrink
 from emu.contracts.form import Arrays, Expected, Form, Question
 from emu.contracts.quantize.steps import code_text
-from emu.explain.link import Part, part_of_operands
+from emu.explain.link import Part, of_operands
 from emu.spec import derive
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def example_of(checker: _Checker, shrunk: Shrunk, name: str, stage: str) -> Exam
         steps = (f"(not explained: {error})",)
     note = "" if shrunk.alone else "only inside the whole question: the part by itself comes out right, or is too large to be cut"
     place = stage + ("" if not index else f"[{', '.join(map(str, index))}]")
-    shown = part_of_operands(form.operation, shrunk.operands, index) if shrunk.alone else Part(None)
+    shown = of_operands(form.operation, shrunk.operands, index) if shrunk.alone else Part(None)
     return Example(
         operands_text(form, shrunk, stage), place, code_text(want, fmt), code_text(have, fmt), shrunk.why, steps, shrunk.calls, note, *shown
     )

@@ -18,7 +18,7 @@ from emu.contracts import parse
 from emu.contracts.columns import Column
 from emu.contracts.rows import first_lane, inputs_of, unpack, value_of
 from emu.contracts.text import meaning, waves
-from emu.explain.link import lines_of_part, part_of_values
+from emu.explain.link import lines_of_part, of_values
 from emu.rtl.mismatch.deviations import BEST, Hypothesis, Verdict, cover, of_contract, tried
 from emu.rtl.mismatch.deviations_plain import inputs_changed, neighbours, one_lane, other_contracts, plain
 from emu.rtl.mismatch.golden_rows import Case, Golden, cases_of
@@ -47,7 +47,7 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
     together = [] if not verdicts or verdicts[0].whole else cover(verdicts, golden, bad)
     plan = golden.plan
     out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.name), "flags": list(this.row.flags)}
-    part = part_of_values(plan.operation, inputs_of(golden.layout, this.row), _lane(golden, this))
+    part = of_values(plan.operation, inputs_of(golden.layout, this.row), _lane(golden, this))
     out |= {"link": part.link, "see": lines_of_part(plan.operation, part)}
     out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
     out |= {"trace": _trace(golden, this), "columns": [_compared(golden, column, this) for column in _printed(golden, this)]}
