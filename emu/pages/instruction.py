@@ -83,7 +83,6 @@ def data(family: Instruction) -> Data:
     """Return what the template shows: forms, registers, random bits, scales, derived widths, special sources, worked examples."""
     found = forms(family)
     performs = family.facts.performs
-    scales = distinct(form.facts.scale for form in found if form.facts.scale)
     return {
         "isa": ISA[family.facts.isa],
         "performs": _PERFORMS[performs],
@@ -92,7 +91,7 @@ def data(family: Instruction) -> Data:
         **_forms(family, found),
         "registers": _registers(found),
         "random_bits": [_random(random, found) for random in distinct(form.facts.random for form in found if form.facts.random)],
-        "scales": [(scale, _READS[scale.reads]) for scale in scales],
+        "scales": _scales(found),
         "widths": _widths(found) if performs == "mma" else None,
         "specials": special_table(family) if performs in ("convert", "widen") else None,
         **examples(family),
@@ -193,6 +192,16 @@ def _random(random: RandomOperand, found: tuple[InstructionVariant, ...]) -> tup
     members = [form for form in found if form.facts.random == random]
     rows = [(Code(name), Ref("rounding", profile.rounding), _fields(profile)) for name, profile in random.profiles.items()]
     return random, members[0].mnemonic if len(members) < len(found) else "", rows
+
+
+def _scales(found: tuple[InstructionVariant, ...]) -> list[tuple[Any, str, list[Code], int]]:
+    """Return every scale operand: (the operand, what it reads, the first forms that have it where not all do, how many more)."""
+    told = []
+    for scale in distinct(form.facts.scale for form in found if form.facts.scale):
+        names = [Code(form.mnemonic) for form in found if form.facts.scale == scale]
+        shown = names[:4] if len(names) < len(found) else []
+        told.append((scale, _READS[scale.reads], shown, max(len(names) - 4, 0)))
+    return told
 
 
 def _fields(profile: RandomProfile) -> Any:

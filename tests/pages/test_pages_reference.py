@@ -237,6 +237,14 @@ def test_an_instruction_page_shows_registers_and_options() -> None:
     assert proposal.index("## Why") < proposal.index("## What it does") and "| `{a}` | `s4` | A [`int4`](../format/int4.md) |" in proposal
 
 
+def test_each_of_two_scale_operands_is_told_with_its_forms() -> None:
+    scale = text_of(REFERENCE / "instruction" / "arm_f1cvtl.md").split("## Scale")
+    assert len(scale) == 2 and re.findall(r"(?m)^(`.*):$|^Operand `lscale`, (\d+) bits", scale[1]) == [
+        ("`f1cvtl vd.8h vn.8b F8S1=e4m3`, `f1cvtl vd.8h vn.8b F8S1=e5m2`", ""), ("", "4"),
+        ("`bf1cvtl vd.8h vn.8b F8S1=e4m3`, `bf1cvtl vd.8h vn.8b F8S1=e5m2`", ""), ("", "6"),
+    ]  # fmt: skip
+
+
 def test_instructions_side_by_side_name_every_family() -> None:
     page = text_of(REFERENCE / "instructions.md")
     assert [name for name in names("instruction") if f"](instruction/{name}.md)" not in page] == []
