@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.contracts.contract import array_of
 from emu.contracts.dot.rows import join
 from emu.contracts.form import row_form
 from emu.contracts.insn import registers
@@ -27,6 +28,7 @@ from emu.spec.contract import level_plans, plans
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
 from emu.spec.programs.program import quantize_program
+from emu.spec.programs.types import extent_of
 from emu.spec.registry import added_folders, digest
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ CLASSES: Final = {"nan": "NaN", "inf": "infinity"}
 NO_ROOM: Final = "no link: emu explore has no room for this row: docs/explorer.md says which rows have none"
 BY_ROWS: Final = ("accumulate", "insn", "operate")  # operations whose answers are those of the rows of a suite
 MOST: Final = 512  # values of a block, products of a row
+TOO_LARGE: Final = f"emu explore shows {MOST} values at most, and a tile has {{}} x {{}}"
 
 
 class Part(NamedTuple):
@@ -75,23 +78,12 @@ def link(room: str, **state: object) -> str:
     return f"{room}?{urlencode({**given, 'spec': ''.join(found)})}"
 
 
-def see(made: str | None, contract: str = "") -> list[str]:
-    """Return the line that a report prints of a link, or that says why there is none. contract: of the row, where one is known."""
+def see(made: str | None) -> list[str]:
+    """Return the line that a report prints of a link, or that says why there is none."""
     if made is None:
-        operation, _, rest = contract.partition("/")
-        recipe: Recipe | None = get("recipe", rest.partition("/")[0]) if operation in ("quantize", "dequantize") else None
-        why = None if recipe is None else elsewhere(recipe)
-        if recipe is None or why is None:
-            return [NO_ROOM]
-        return [f"no link: emu explore shows blocks of at most {MOST} elements, and {recipe.id} has {why}"]
+        return [NO_ROOM]
     added = "".join(f"--spec {shlex.quote(str(folder))} " for folder in added_folders())
     return [f"see it: emu explore {added}--open '{made}'"]
-
-
-def elsewhere(recipe: Recipe) -> str | None:
-    """Return why the page does not have a recipe, in words that follow `it has`; None: the page has it."""
-    height, width = get("block", recipe.facts.block).facts.shape
-    return f"one scale for a tile of {height} x {width}" if height * width > MOST else None
 
 
 def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan, **more: str) -> str | None:
@@ -146,7 +138,7 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         codes = operands["codes"]
         return Part(_of_code(operation, int(codes[_at(codes, at)])) if codes.size else None)
     if op == "dequantize":
-        return Part(_of_tile_in(operation, operands, at))
+        return _of_tile_in(operation, operands, at)
     if op == "transform":
         x, size, signs = operands["x"], operation.facts.size, operands.get("signs")  # type: ignore[attr-defined]
         row, first = (at[0], at[1] - at[1] % size) if len(at) > 1 else (0, 0)
@@ -156,7 +148,7 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         more = {} if operands.get("signs") is None else {"signs": f"0x{int(operands['signs']):X}"}
         rows = x.reshape(-1, x.shape[-1])
         words = None if random is None else random.reshape(len(rows), -1)
-        return Part(_of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more))
+        return _of_block(operation, rows, None if amax is None else int(amax.reshape(-1)[0]), words, at, **more)
     if op in BY_ROWS:
         row, lane, *_ = *at, 0, 0
         return of_values(operation, row_form(operation).row(operands, row), lane)
@@ -184,7 +176,7 @@ def of_values(operation: Contract, values: Sequence[int], lane: int = 0) -> Part
         return Part(_of_code(made, values[0]))
     if made.name.op == "quantize":
         rows, amax, drawn = made.taken(values)
-        return Part(_of_block(made, rows, amax, drawn, ()))
+        return _of_block(made, rows, amax, drawn, ())
     if made.name.op == "dequantize":
         rows, levels = made.taken(values)
         return Part(_of_tile(made, rows, levels, 0))
@@ -217,7 +209,7 @@ def lines_of_part(operation: Contract, part: Part) -> list[str]:
 def lines_of(part: Part, contract: str) -> list[str]:
     """Return the line that a report prints of a part, as see() does. contract: of the row."""
     if not part.what:
-        return see(part.link, contract)
+        return see(part.link)
     if part.link is None:
         return [f"no link: {contract}: {part.what}"]
     return [line.replace(":", f" ({part.what}):", 1) for line in see(part.link)]
@@ -292,7 +284,7 @@ def _of_fused(operation: Any, codes: Sequence[int], named: Mapping[str, int]) ->
     if facts.signs_operand is not None:
         more["signs"] = f"0x{named[facts.signs_operand]:X}"
     amax = None if facts.amax_operand is None else named[facts.amax_operand]
-    return Part(_of_block(operation.quantizer, [row], amax, None, (), **more), "")
+    return _of_block(operation.quantizer, [row], amax, None, (), **more)
 
 
 def _of_number(operation: Any, code: int, random: int) -> str | None:
@@ -362,10 +354,9 @@ def _takes_group(recipe: Recipe, size: int) -> bool:
 
 
 def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str, Sequence[Sequence[int]]], element: int) -> str | None:
-    """Return the link of codes and levels of whole tiles; None where they are too many. element: that is looked at, row after row."""
-    block, many = operation.block, len(rows) * len(rows[0])
-    height, width = block.facts.shape
-    if many > MOST or len(rows) % height or len(rows[0]) % width or elsewhere(operation.recipe) is not None:
+    """Return the link of codes and levels; None where they are too many. element: that is looked at, row after row."""
+    block = operation.block
+    if len(rows) * len(rows[0]) > MOST:
         return None
 
     def text(codes: Sequence[Sequence[int]], name: str) -> str:
@@ -378,23 +369,29 @@ def _of_tile(operation: Any, rows: Sequence[Sequence[int]], levels: Mapping[str,
     return link("dequantize", **fields, to=operation.result.id, rows=len(rows), element=element)
 
 
-def _of_tile_in(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> str | None:
-    """Return the link of the tile that an element of whole operands lies in."""
+def _of_tile_in(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> Part:
+    """Return what the page shows of the tile that an element of whole operands lies in: the tile, of a large one the element's row."""
     codes, block = operands["codes"], operation.block
     height, width = block.facts.shape
     row, column = at if len(at) == 2 else (0, 0)
     top, left = row - row % height, column - column % width
-    tile = codes[top : top + height, left : left + width].tolist()
-    if len(tile) < height or len(tile[0]) < width:
-        return None
+    extents = {level.name: extent_of(level.granularity, block) for level in block.facts.levels}
+    large = height * width > MOST
+    if large and (operation.recipe.facts.tail != "zero_pad_drop" or any(extent.rows not in (0, height) for extent in extents.values())):
+        return Part(None, TOO_LARGE.format(height, width))
+    first, last = (row, row + 1) if large else (top, top + height)
+    tile = codes[first:last, left : left + width].tolist()
+    whole = len(tile) == last - first and len(tile[0]) == width
+    if not tile or (not whole and operation.recipe.facts.tail != "zero_pad_drop"):
+        return Part(None)
     levels = {}
-    for level in block.facts.levels:
-        side = operands[level.name]
+    for name, extent in extents.items():
+        side = operands[name]
         side = side.reshape(1, 1) if not side.shape else side
-        down, across = codes.shape[0] // side.shape[0], codes.shape[1] // side.shape[1]  # elements that share a code
-        rows = slice(top // down, -(-(top + height) // down))
-        levels[level.name] = side[rows, left // across : -(-(left + width) // across)].tolist()
-    return _of_tile(operation, tile, levels, (row - top) * width + column - left)
+        down, across = extent.rows or codes.shape[0], extent.columns or codes.shape[1]  # elements that share a code
+        levels[name] = side[top // down : -(-(top + height) // down), left // across : -(-(left + width) // across)].tolist()
+    made = _of_tile(operation, tile, levels, (row - first) * len(tile[0]) + column - left)
+    return Part(made, f"row {row - top} of its tile" if large and made is not None else "")
 
 
 def _of_place(operation: Any, row: int, index: int) -> str | None:
@@ -412,16 +409,16 @@ def _of_block(
     drawn: Sequence[Sequence[int]] | None,
     index: tuple[int, ...],
     **more: str,
-) -> str | None:
-    """Return the link of the row of blocks, or of tiles, in which an answer lies.
+) -> Part:
+    """Return what the page shows of the row of blocks, or of tiles, in which an answer lies.
 
     rows, drawn: all codes, and random words, row by row.   more: fields that rotate the values first, or signs of its own rotation.
     """
     recipe: Recipe = operation.recipe
-    if elsewhere(recipe) is not None:
-        return None
     program, source = quantize_program(recipe), operation.source
     height, width = program.block.facts.shape
+    if height * width > MOST:
+        return _of_large_tile(operation, rows, index)
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
     first = at - at % height
     tile = rows[first : first + height]
@@ -430,7 +427,7 @@ def _of_block(
     fits = binary_format(source) in SOURCES and 0 < len(tile) * columns <= MOST
     known = not program.reads("tensor_amax") or amax is not None or len(rows) == len(tile)
     if not whole or not fits or not known or program.reads("random") != (drawn is not None):
-        return None
+        return Part(None)
     fields = more if binary_format(source) == "binary32" else {"from": source.id, **more}
     fields["x"] = _hex(source, [code for row in tile for code in row])
     fields["amax"] = "" if amax is None else f"0x{amax:08X}"
@@ -439,9 +436,34 @@ def _of_block(
     if drawn is not None and program.drawing is not None:
         lanes, bits = program.drawing.random_operand
         if columns % lanes and height > 1:
-            return None  # the page draws on from row to row
+            return Part(None)  # the page draws on from row to row
         fields["random"] = " ".join(f"{int(word):0{-(-bits // 4)}X}" for row in drawn[first : first + height] for word in row)
-    return link("block", a=recipe.id, b=recipe.id, **fields)
+    return Part(link("block", a=recipe.id, b=recipe.id, **fields))
+
+
+def _of_large_tile(operation: Any, rows: Sequence[Sequence[int]], index: tuple[int, ...]) -> Part:
+    """Return the row of an answer in a tile that is too large for the page, and below it the row that holds the maximum of the tile.
+
+    Zeros fill the tile up on the page, and the two have its scale, so the row has its codes: both are asked of the NumPy engine here.
+    """
+    recipe: Recipe = operation.recipe
+    program, source = quantize_program(recipe), operation.source
+    height, width = program.block.facts.shape
+    reads = recipe.transforms or program.drawing is not None or program.reads("tensor_amax")
+    if reads or recipe.facts.tail != "zero_pad_drop" or 2 * width > MOST or binary_format(source) not in SOURCES:
+        return Part(None, TOO_LARGE.format(height, width))
+    row, column = index if len(index) == 2 else (0, 0)
+    top, left = row - row % height, column - column % width
+    tile, at = array_of([line[left : left + width] for line in rows[top : top + height]], source), row - top
+    largest = (tile & tile.dtype.type(derive.codes(source).sign_bit - 1)).max(axis=1)
+    other = at if largest[at] == largest.max() else int(largest.argmax())
+    few = tile[[at] if other == at else [at, other]]
+    (codes, levels), (some, theirs) = (operation.numpy(part, None, None) for part in (tile, few))
+    if (some[0], theirs) != (codes[at], levels):
+        return Part(None, f"emu explore shows {MOST} values at most, and no two rows have the scale of their tile of {height} x {width}")
+    fields = {} if binary_format(source) == "binary32" else {"from": source.id}
+    made = link("block", a=recipe.id, b=recipe.id, **fields, x=_hex(source, few.reshape(-1).tolist()), rows=len(few), cell=column - left)
+    return Part(made, f"row {at} of its tile" + ("" if other == at else f", and row {other}, which holds its maximum"))
 
 
 def _of_row(operation: Any, operands: Mapping[str, Any], index: tuple[int, ...]) -> str | None:

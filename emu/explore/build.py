@@ -17,13 +17,14 @@ from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.quantize.tiles import ACROSS
 from emu.engines.c_ref import c_reference
 from emu.engines.c_ref.descriptor_file import descriptor_text
-from emu.explain.link import DIGITS, OBJECTS, elsewhere
+from emu.explain.link import DIGITS, OBJECTS
 from emu.pages.formulas import expression, place_text
 from emu.spec import Policy, Recipe, SpecObject, Transform, get, names
 from emu.spec.contract import ContractName, level_plans, plans
 from emu.spec.datapath import DatapathPlan
 from emu.spec.derive import policy_entry
 from emu.spec.levels import LevelsPlan
+from emu.spec.models.block import MOST
 from emu.spec.programs.program import Program, dequantize_program, quantize_program
 from emu.spec.registry import digest
 
@@ -65,8 +66,6 @@ def known_objects() -> list[SpecObject]:
         for name in names(kind):
             try:
                 thing = get(kind, name)
-                if isinstance(thing, Recipe) and elsewhere(thing) is not None:
-                    continue  # the page shows one block
                 descriptor_text([thing])
             except EmuError:  # open facts, or a limit of the C reference: what it cannot compute is not offered
                 continue
@@ -98,10 +97,10 @@ def words(objects: list[SpecObject], text: str) -> dict[str, Any]:
         "objects": OBJECTS,
         "laid": (ROWS, BLOCKS),
         "across": ACROSS,
+        "most": MOST,
         "digests": {kind: {thing.id: digest(thing)[:DIGITS] for thing in objects if thing.kind == kind} for kind in KINDS},
         "machines": _machines(set(ids["datapath"])),
         "recipes": recipes,
-        "elsewhere": {name: why for name in names("recipe") if (why := elsewhere(get("recipe", name)))},
     }
 
 

@@ -20,7 +20,6 @@ from emu.engines.exact.transform import transform_codes
 from emu.explain.link import (
     NO_ROOM,
     OBJECTS,
-    elsewhere,
     lines_of_values,
     link,
     of_dot,
@@ -253,18 +252,69 @@ def test_every_form_of_an_instruction_has_links_that_give_its_answers():
             opened(operation, case.values, 0 if operation.facts.performs == "quantize" else number % operation.lanes)
 
 
-def test_recipes_of_large_tiles_have_no_link_and_say_why():
-    found = [name for name in names("recipe") if elsewhere(get("recipe", name)) is not None]
-    assert found and all("_tile128_" in name for name in found)
-    for name in found:
-        assert of_operands(parse(f"quantize/{name}"), {"x": np.ones((128, 128), np.uint32)}, (1, 2)).link is None
-        profile = next(iter(get("recipe", name).facts.dequantize))
-        contract = parse(f"dequantize/{name}/{profile}")
-        levels = {level.name: np.zeros((1, 1), np.uint32) for level in contract.block.facts.levels}
-        assert of_operands(contract, {"codes": np.zeros((128, 128), np.uint8), **levels}, (1, 2)).link is None
-        (line,) = see(None, str(contract.name))
-        assert line == f"no link: emu explore shows blocks of at most 512 elements, and {name} has one scale for a tile of 128 x 128"
-    assert see(None, "quantize/mxfp4_torchao_floor") == see(None, "insn/x") == [NO_ROOM]
+TILES = [name for name in names("recipe") if "_tile128_" in name]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_an_answer_in_a_large_tile_opens_its_row_and_the_row_of_the_maximum(number):
+    name, source = TILES[number % 4], ("fp32", "bf16")[number // 4]
+    x = (np.random.Generator(np.random.Philox(number)).standard_normal((200, 150)) * 2.0 ** (number * 9 - 40)).astype(np.float32)
+    x[number * 20, 3], x[150, 140] = x.max() * 4, -x.max() * 5
+    codes = x.view(np.uint32) if source == "fp32" else (x.view(np.uint32) >> 16).astype(np.uint16)
+    at = ((1, 2), (number * 20, 5), (140, 149))[number % 3]
+    if number == 3:  # NaN: the sources leave all of what is asked open
+        codes = codes[:128, :128]
+        codes[77, 2] = 0x7FC00000
+    wanted, levels = parse(f"quantize/{name}", source).numpy(codes, None, None)
+    made = of_operands(parse(f"quantize/{name}", source), {"x": codes}, at)
+    said, left = fields(made.link), at[1] // 128 * 128
+    given = [int(code, 16) for code in said["x"].split()]
+    rows = [given[i : i + len(given) // int(said["rows"])] for i in range(0, len(given), len(given) // int(said["rows"]))]
+    found = quantize(get("recipe", name), rows, get("format", source), masked=True)
+    assert found.codes[0] == wanted[at[0]][left : left + 128] and rows[0] == codes[at[0], left : left + 128].tolist()
+    assert found.levels["scale"] == [[levels["scale"][at[0] // 128][at[1] // 128]]] and said["cell"] == str(at[1] - left)
+    assert (len(rows) == 1) == (number % 3 == 1) and (found.codes[0][0] == OPEN) == (number == 3)
+    assert made.what.startswith(f"row {at[0] % 128} of its tile" + ("" if len(rows) == 1 else ", and row "))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", TILES)
+def test_the_rows_of_a_large_tile_have_the_codes_of_the_reference_model(name):
+    x = np.random.Generator(np.random.Philox(3)).standard_normal((128, 128)).astype(np.float32).view(np.uint32)
+    wanted, source = quantize(get("recipe", name), x.tolist(), get("format", "fp32")), get("format", "fp32")
+    for row in range(0, 128, 9):
+        said = fields(of_operands(parse(f"quantize/{name}"), {"x": x}, (row, 0)).link)
+        given = [int(code, 16) for code in said["x"].split()]
+        found = quantize(get("recipe", name), [given[:128], given[128:]] if len(given) > 128 else [given], source)
+        assert (found.codes[0], found.levels) == (wanted.codes[row], wanted.levels)
+
+
+def test_a_tile_whose_scale_no_two_rows_have_says_so():
+    recipe = get("recipe", "e4m3_tile128_compressed_tensors")
+    first, *others = recipe.facts.steps
+    far = others[0].model_copy(update={"out": "far", "op": "sub", "args": ("8", "x")})  # the largest is that of the zeros
+    steps = (far, first.model_copy(update={"args": ("far",)}), *others)
+    changed = recipe.model_copy(update={"facts": recipe.facts.model_copy(update={"steps": steps})})
+    x = np.arange(0x3F800000, 0x3F800000 + 128 * 128, dtype=np.uint32).reshape(128, 128)
+    with replaced(changed):
+        part = of_operands(parse(f"quantize/{recipe.id}"), {"x": x}, (3, 4))
+    assert part.link is None and part.what.endswith("and no two rows have the scale of their tile of 128 x 128")
+    whole = recipe.model_copy(update={"facts": recipe.facts.model_copy(update={"tail": "error"})})
+    with replaced(whole):
+        part = of_operands(parse(f"quantize/{recipe.id}"), {"x": x}, (3, 4))
+        back = of_operands(parse(f"dequantize/{recipe.id}/exact"), {"codes": np.zeros((128, 128), np.uint8), "scale": x[:1, :1]}, (3, 4))
+    assert part == back == (None, "emu explore shows 512 values at most, and a tile has 128 x 128")
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_a_value_of_a_large_tile_opens_its_row(name):
+    contract = parse(f"dequantize/{name}/{next(iter(get('recipe', name).facts.dequantize))}")
+    codes, scales = np.arange(200 * 150).reshape(200, 150).astype(np.uint8), np.array([[1, 2], [3, 4]], np.uint32) + 0x3F80
+    for at in ((1, 2), (150, 3), (199, 149)):
+        made = of_operands(contract, {"codes": codes, "scale": scales}, at)
+        said, left = fields(made.link), at[1] // 128 * 128
+        assert bytes.fromhex(said["codes"]) == codes[at[0], left : left + 128].tobytes() and made.what == f"row {at[0] % 128} of its tile"
+        assert int(said["level0"], 16) == scales[at[0] // 128, at[1] // 128] and (said["rows"], said["element"]) == ("1", str(at[1] - left))
 
 
 WHOLE = [name for name in names("recipe") if get("block", get("recipe", name).facts.block).facts.shape == (1, 1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, digits, link, planted, recipes_here, texts
+from support.explorer import answers, digits, link, planted, texts
 
 from emu.base.errors import EmuError, OpenError, OperandError
 from emu.cli.convert import parse_value
@@ -16,7 +16,6 @@ from emu.cli.main import run
 from emu.engines.exact import block, convert, layout
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import Value, finite
-from emu.explain.link import elsewhere
 from emu.explain.link import link as page_link
 from emu.spec import get, names
 from emu.spec.derive import REFUSE, policy_entry
@@ -217,7 +216,7 @@ def one_row(recipe: str) -> bool:
 
 def block_links() -> list[tuple[str, list[int]]]:
     draw, out = np.random.Generator(np.random.Philox(22)), []
-    for recipe in recipes_here():
+    for recipe in names("recipe"):
         for spread in (2, 30):
             scale = np.exp2(draw.integers(-spread, spread + 1, 64).astype(np.float64))
             values = (draw.standard_normal(64) * scale).astype(np.float32).view(np.uint32)
@@ -227,7 +226,7 @@ def block_links() -> list[tuple[str, list[int]]]:
 
 def test_blocks_are_those_of_the_reference_model(page, tmp_path):
     offered = set(answers(page, "return [...document.querySelector('[name=a]').options].map(option => option.value);", tmp_path, "block"))
-    assert offered == set(recipes_here())
+    assert offered == set(names("recipe"))
     drawing = {name for name in offered if quantize_program(get("recipe", name)).drawing}
     rows = [row for row in block_links() if row[0] not in drawing and one_row(row[0])]  # the others: test_explore_rows.py
     found = texts(page, [link("block", a=name, b=name, x=" ".join(map(hex, codes))) for name, codes in rows], tmp_path)
@@ -422,21 +421,6 @@ def test_a_wrong_link_says_what_is_wrong(page, tmp_path):
     }});"""
     for (link_, said), (fault, sentence, refused) in zip(WRONG_LINKS.items(), answers(page, script, tmp_path), strict=True):
         assert said in fault and fault == refused and sentence is None, link_
-
-
-def test_recipes_that_the_page_has_not_are_said_where_one_looks(page, tmp_path):
-    large = {name: why for name in names("recipe") if (why := elsewhere(get("recipe", name)))}
-    script = "return ['block', 'dequantize', 'tensor'].map(room => { history.replaceState(null, '', '#' + room); "
-    script += "dispatchEvent(new HashChangeEvent('hashchange')); return document.querySelector('#elsewhere').textContent; });"
-    for said in answers(page, script, tmp_path, "number"):
-        parts = dict(part.split(": ") for part in said.partition("elements. ")[2].removeprefix("With ").split(". With "))
-        listed = [(name, why) for why, text in parts.items() for name in text.partition(". ")[0].split(", ")]
-        assert sorted(listed) == sorted(large.items()) and len(large) == 4 and said.startswith(f"{len(large)} recipes are not here")
-    fields = {"block": "a", "dequantize": "recipe", "tensor": "recipe"}
-    asked = [link(room, **{field: name}) for name in large for room, field in fields.items()]
-    for place, said in zip(asked, texts(page, asked, tmp_path), strict=True):
-        name = place.partition("=")[2]
-        assert said == {"refused": f"recipe {name}: the page shows blocks of at most 512 elements, and it has {large[name]}"}
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(page):

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.explorer import answers, link, planted, ran, recipes_here, texts
+from support.explorer import answers, link, planted, ran, texts
 
 from emu.base import philox
 from emu.contracts import parse
 from emu.engines.exact import block
 from emu.explain.link import of_values
-from emu.spec import get
+from emu.spec import get, names
 from emu.spec.contract import recipes_of_blocks
 from emu.spec.programs.program import quantize_program
 
 TILED = [name for name in recipes_of_blocks() if get("block", get("recipe", name).facts.block).facts.shape[0] > 1]
 DRAWING = [name for name in recipes_of_blocks() if quantize_program(get("recipe", name)).drawing]
-WHOLE = [name for name in recipes_here() if get("block", get("recipe", name).facts.block).facts.shape == (1, 1)]  # a scale a row, or one
+WHOLE = [name for name in names("recipe") if get("block", get("recipe", name).facts.block).facts.shape == (1, 1)]  # a scale a row, or one
 SHAPES = ((1, 16), (3, 40), (16, 16), (17, 30), (32, 16), (2, 7))  # less than a tile, one, a row and columns more, two below one another
 SAYS = r"random words of 8 bits, one for each value(?:, of key (\d+) of Philox4x32-10)?: ([0-9A-Fx ]*)"
 RANDOM = ("key 1", "key 0xFFFFFFFFFFFFFFFF", "5a 0xFF 0 80", "")
@@ -117,7 +117,7 @@ def test_links_of_commands_open_rows_and_random_words(page, tmp_path):
 def short(page: str, folder: Path) -> list[tuple]:
     """Rows of suites that are no whole blocks of which the page says other codes or levels than the reference model."""
     out, rows = [], []
-    for name in [name for name in recipes_here() if get("recipe", name).facts.tail != "error"]:
+    for name in [name for name in names("recipe") if get("recipe", name).facts.tail != "error"]:
         contract = parse(f"quantize/{name}", ("fp32", "bf16", "fp16")[len(rows) % 3])
         columns = [column.name for column in contract.layout.inputs]
         for number, case in enumerate(contract.draw(0, 2) if "n_valid" in columns else ()):

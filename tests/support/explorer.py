@@ -12,18 +12,11 @@ from support import devtools
 from support.devtools import chromium
 
 from emu.engines.c_ref import c_reference
-from emu.explain.link import elsewhere
-from emu.spec import get, names
 
 
 def browser() -> str:
     """Return Chromium's path; raises as devtools.chromium does where it, or what makes the page, is missing."""
     return chromium(tools=("clang", "wasm-ld"))
-
-
-def recipes_here() -> list[str]:
-    """The recipes that the page has."""
-    return [name for name in names("recipe") if elsewhere(get("recipe", name)) is None]
 
 
 def answers(page: str, script: str, folder: Path, start: str = "") -> object:

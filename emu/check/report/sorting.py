@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.check.cutting import cut
+from emu.check.cutting import cut, elements_of
 from emu.check.judge import Difference, format_of, is_nan
 from emu.contracts.form import FLAGS, Arrays, Bits, Expected, Form, spread
 from emu.engines.exact.convert import convert_value
@@ -91,7 +91,7 @@ def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
         return main.reshape(-1)
     shape = case.expected.arrays[name].shape
     whole = case.expected.arrays["codes"].shape if "codes" in case.expected.arrays else main.shape
-    tall, wide = -(-whole[0] // shape[0]), -(-whole[1] // shape[1])
+    tall, wide = elements_of(form, whole, shape)
     if tall == wide == 1 and form.block is not None:
         tall, wide = form.together(whole)
         top, left = index[0] // tall * tall, index[1] // wide * wide

@@ -7,8 +7,6 @@ const programFacts = program => {
   return {rows, columns, registers, steps, levels, draws, amax, codes, x, maximum, tail};
 };
 const recipesHere = () => [...new Set([...own.recipes, ...META.recipes].map(recipe => recipe.id))];
-/** Below the forms that choose a recipe: those that the page does not have, and why. */
-const elsewhereSays = () => `<details id="elsewhere" class="small"><summary>${Object.keys(META.elsewhere).length} recipes are not here</summary><p>The page shows blocks of at most 512 elements. ${[...new Set(Object.values(META.elsewhere))].map(why => `With ${why}: ${Object.keys(META.elsewhere).filter(id => META.elsewhere[id] === why).map(escape_).join(", ")}.`).join(" ")} <code>emu quantize</code>, <code>emu show</code> and <code>emu check</code> have them.</p></details>`;
 const FP32 = () => formatOf("fp32");
 const TAIL = {error: 0, keep: 1, drop: 2}; // a row that is no multiple of the tile: refused; filled up with zeros that stay; that go again
 
@@ -27,6 +25,17 @@ function nameOf(pointer) {
   return formatNames.get(pointer);
 }
 
+/** What makes a cell of a register {code, value}: the format is 0 for a choice; each code of a format is decoded once. */
+function itemsOf() {
+  const open = {code: "open", value: "open"}, known = new Map();
+  return (format, code, isOpen) => {
+    if (isOpen) return open;
+    if (!known.has(format)) known.set(format, new Map());
+    const of = known.get(format);
+    if (!of.has(code)) of.set(code, {code: hex(code, format ? factsOf(format).width : 8), value: format ? valueText(decode(format, code)) : ""});
+    return of.get(code);
+  };
+}
 /** What a recipe makes of rows of codes. drawn: the random integer of each value, null where it draws none. signs: of its own rotation, null for those it states. */
 function traceOf(id, codes, amax, from, rows, drawn, signs = null) {
   const program = programOf(id), facts = programFacts(program), recipe = recipeOf(id), columns = codes.length / rows;
@@ -41,14 +50,10 @@ function traceOf(id, codes, amax, from, rows, drawn, signs = null) {
     checked(C.ex_trace(program, formatOf(from), given, rows, columns, limit, drawnAt(drawn), signsAt(recipe.signs ? signs : null), cells, open, places));
     const begin = new Uint32Array(C.memory.buffer, places, facts.registers + 1).slice(), kinds = new Uint32Array(C.memory.buffer, types, facts.registers).slice();
     const all = new BigUint64Array(C.memory.buffer, cells, begin[facts.registers]).slice(), marks = new Uint8Array(C.memory.buffer, open, begin[facts.registers]).slice();
-    const outs = recipe.steps.map((_, i) => C.ex_step_out(program, i)), known = new Map(); // what was read of a register, once
+    const outs = recipe.steps.map((_, i) => C.ex_step_out(program, i)), itemOf = itemsOf(), known = new Map(); // what was read of a register, once
     const register = number => known.get(number) || known.set(number, read(number)).get(number);
     const read = number => {
-      const items = [];
-      for (let i = begin[number]; i < begin[number + 1]; i++) {
-        const width = kinds[number] ? factsOf(kinds[number]).width : 8;
-        items.push(marks[i] ? {code: "open", value: "open"} : {code: hex(all[i], width), value: kinds[number] ? valueText(decode(kinds[number], all[i])) : ""});
-      }
+      const items = Array.from({length: begin[number + 1] - begin[number]}, (_, i) => itemOf(kinds[number], all[begin[number] + i], marks[begin[number] + i]));
       C.ex_register(program, number, OUT);
       const [down, across] = numbersAt(OUT, 2).map((part, i) => part ? Number(part) : [height, width][i]); // of the matrix, what a cell covers
       return {format: nameOf(kinds[number]) || "", items, down, across, key: items.map(item => item.value || item.code).join(" ")};
@@ -132,7 +137,7 @@ function drawBlock(state, page) {
   const steps = trace => `<section class="half"><h3>${trace.id}</h3><dl>${levels(trace)}</dl><ol>${trace.steps.map(step =>
     `<li class="${step === shown.parts ? "parts" : ""}${step.number === shown.step ? " now" : ""}"${step.number === shown.step ? ' aria-current="step"' : ""}><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}</li>`).join("")}</ol></section>`;
   show(page, `<form class="fields">${choose("sample", "sample of a real model", [NO_SAMPLE, ...SAMPLES.samples.map(({name}) => name)], {sample: sampleOf(state)?.name || NO_SAMPLE})}${choose("a", "recipe A", recipesHere(), state)}${choose("b", "recipe B", recipesHere(), state)}${choose("from", "values in", SOURCES, state)}${choose("rotate", "rotation before both", ["none", ...META.transforms.map(([id]) => id)], state)}${signBits(state) ? field("signs", `signs${state.rotate === "none" ? " of a recipe's own rotation" : ""} (empty: its own)`, state.signs, "text") : ""}${field("amax", `tensor maximum (empty: of ${state.rotate === "none" ? "these" : "the rotated"} values)`, state.amax, "text")}${field("rows", "rows", state.rows, "numeric")}${shown.draws.some(Boolean) ? randomField(state) : ""}${field("flip", `nearest changes of element (0 to ${shown.codes.length - 1})`, state.flip, "numeric")}` +
-    `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>${elsewhereSays()}` +
+    `<label class="whole">values: numbers or ${escape_(state.from)} codes, as Python, torch or a list prints them, or a row of a .tv or .mem file of the vectors<textarea name="x" rows="4">${escape_(state.x)}</textarea></label></form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p>${shown.row && `<p id="row" role="status">${escape_(shown.row)}</p>`}${shown.rotation && `<p id="rotation">${escape_(shown.rotation)}</p>`}${sampleSays(state)}<div class="wide" id="cells" tabindex="0" role="group" aria-label="values and codes: arrows left and right choose an element, shift with up and down changes it"><table><tbody>${Array.from({length: shown.rows}, (_, r) => lines.map(line => line(r)).join("")).join("")}</tbody></table></div>` +
     `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element; Shift with arrow up or down goes to its next value.</p>${shown.cell ? `<p id="cell" role="status">${escape_(shown.cell.sentence)}</p>` : ""}` + flipLines(shown.flips) + gridFigure(shown) + barsFigure(shown, state.from) + `<h2>Step by step</h2>${stepper(shown)}<div class="halves">${steps(shown.a)}${steps(shown.b)}</div>` + ownForm(state));
   if (held) return; // nothing is clicked meanwhile

@@ -240,8 +240,8 @@ ${chains.map(run).join("")}${joins.map(([into, x, y]) => `${resultOfC(d(into), 1
 }
 /** C that makes the values of the room and prints their codes, or the error where one of them is open. */
 function cOfBack(state) {
-  const back = backOf(state), {codes, rows, columns, sides} = givenBack(state, back), {recipe, profile, levels} = back, isMine = isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, " : "(";
-  const sizes = levels.map(({rows: tall, columns: wide}) => [tall ? rows / tall : 1, wide ? columns / wide : 1]), all = levels.map((_, i) => `{level${i}, 8, ${sizes[i].join(", ")}, NULL}`);
+  const back = backOf(state), {codes, rows, columns, height, width, sides} = givenBack(state, back), {recipe, profile, levels} = back, isMine = isOwnRecipe(recipe.id), isIn = isMine ? "_in(library, " : "(";
+  const sizes = levels.map(({rows: tall, columns: wide}) => [tall ? height / tall : 1, wide ? width / wide : 1]), all = levels.map((_, i) => `{level${i}, 8, ${sizes[i].join(", ")}, NULL}`);
   return `${beginOfC(isMine ? sealed(state.own) : "")}    static uint64_t codes[] = {${joinedCodes(codes)}}, values[${codes.length}];
 ${sides.map((side, i) => `    static uint64_t level${i}[] = {${joinedCodes(side)}};\n`).join("")}    const emu_matrix given = {codes, 8, ${rows}, ${columns}, NULL}, made = {values, 8, ${rows}, ${columns}, NULL}, levels[] = {${all.join(", ") || "{NULL, 8, 0, 0, NULL}"}};
     const emu_program *program = error ? NULL : emu_find_program${isIn}"${recipe.id}", "${profile}");

@@ -50,7 +50,7 @@ function named(kind, id, work) { // descriptors are looked up once; a lookup tak
   if (!(key in found)) found[key] = scratch(work);
   return found[key] || missingObject(kind, id);
 }
-const missingObject = (kind, id) => refuse(kind === "recipe" && META.elsewhere[id] ? `recipe ${id}: the page shows blocks of at most 512 elements, and it has ${META.elsewhere[id]}` : `${kind} ${id}: no such object in this page`);
+const missingObject = (kind, id) => refuse(`${kind} ${id}: no such object in this page`);
 const formatOf = id => named("format", id, () => C.ex_format(libraryOf(own.formats.includes(id)), word(id)));
 const roundingOf = id => named("rounding", id, () => C.ex_rounding(libraryOf(own.roundings.includes(id)), word(id)));
 const layoutOf = id => named("layout", id, () => C.ex_layout(libraryOf(own.layouts.includes(id)), word(id)));

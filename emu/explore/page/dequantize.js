@@ -11,31 +11,34 @@ function backOf(state) {
   const levels = recipe.levels.map((name, i) => { C.ex_side(program, i, OUT); const [rows, columns, format] = numbersAt(OUT, 3).map(Number); return {name, rows, columns, format}; });
   return {recipe, profile, program, facts, levels, contract: `dequantize/${recipe.id}/${profile}`};
 }
-/** What a state says: rows, columns, codes, and the codes of each level, row by row. */
+/** What a state says: rows, columns, codes, and the codes of each level, row by row; height and width: filled up with zeros, where the recipe cuts a tail off. */
 function givenBack(state, {recipe, facts, levels}) {
   const codes = codesOf(state.codes, formatOf(recipe.element), "codes"), rows = whole(state.rows, "rows", 1, 512), columns = codes.length / rows;
   if (codes.length > 512) refuse(`${codes.length} codes: at most 512 are shown`);
-  if (!codes.length || codes.length % rows || rows % facts.rows || columns % facts.columns) refuse(`${recipe.id}: ${codes.length} codes in ${rows} rows: give whole ${facts.rows > 1 ? "tiles" : "blocks"} of ${facts.rows} x ${facts.columns}`);
+  const [height, width] = tilesAround(facts, rows, columns), isWhole = height === rows && width === columns;
+  if (!codes.length || codes.length % rows || !isWhole && facts.tail !== TAIL.drop) refuse(`${recipe.id}: ${codes.length} codes in ${rows} rows: give whole ${facts.rows > 1 ? "tiles" : "blocks"} of ${facts.rows} x ${facts.columns}`);
   const sides = levels.map(({name, rows: tall, columns: wide, format}, i) => {
-    const count = (tall ? rows / tall : 1) * (wide ? columns / wide : 1), text = state[`level${i}`], found = text.trim() ? codesOf(text, format, name) : Array(count).fill(oneOf(format));
+    const count = (tall ? height / tall : 1) * (wide ? width / wide : 1), text = state[`level${i}`], found = text.trim() ? codesOf(text, format, name) : Array(count).fill(oneOf(format));
     return found.length === count ? found : refuse(`${name}: ${found.length} codes: ${count} go with ${codes.length} element codes`);
   });
-  return {codes, rows, columns, sides};
+  return {codes, rows, columns, height, width, sides};
 }
-/** Whole tiles of what is given, each with its part of the codes and of each level. */
-function tilesOf({facts, levels}, {codes, rows, columns, sides}) {
+/** Rows and columns of the whole tiles that hold so many. */
+const tilesAround = (facts, rows, columns) => [Math.ceil(rows / facts.rows) * facts.rows, Math.ceil(columns / facts.columns) * facts.columns];
+/** The tiles of what is given, each with its part of the codes and of each level. */
+function tilesOf({facts, levels}, {codes, rows, columns, height, width, sides}) {
   const tiles = [];
   for (let top = 0; top < rows; top += facts.rows)
     for (let left = 0; left < columns; left += facts.columns) {
-      const part = (items, tall, wide) => { const down = tall || rows, across = wide || columns; return blockIn(items, columns / across, Math.trunc(top / down), Math.trunc(left / across), {rows: Math.max(1, facts.rows / down), columns: Math.max(1, facts.columns / across)}); };
-      tiles.push({top, left, codes: part(codes, 1, 1), sides: levels.map(({rows: tall, columns: wide}, i) => part(sides[i], tall, wide))});
+      const part = (items, tall, wide) => { const down = tall || height, across = wide || width; return blockIn(items, width / across, Math.trunc(top / down), Math.trunc(left / across), {rows: Math.max(1, facts.rows / down), columns: Math.max(1, facts.columns / across)}); };
+      tiles.push({top, left, tall: Math.min(facts.rows, rows - top), wide: Math.min(facts.columns, columns - left), codes: blockIn(codes, columns, top, left, facts), sides: levels.map(({rows: tall, columns: wide}, i) => part(sides[i], tall, wide))});
     }
   return tiles;
 }
 /** Values of whole tiles as C makes them, and the cells of every register; null where the sources leave one open. */
 function dequantized({program, facts}, to, codes, rows, columns, sides) {
   return scratch(() => {
-    const most = codes.length * facts.registers, cells = room(8 * most), unknown = room(most), places = room(4 * (facts.registers + 1)), values = room(8 * codes.length);
+    const [height, width] = tilesAround(facts, rows, columns), most = height * width * facts.registers, cells = room(8 * most), unknown = room(most), places = room(4 * (facts.registers + 1)), values = room(8 * codes.length);
     const error = C.ex_dequantize(program, to, placeCodes(codes), rows, columns, placeCodes(sides.flat()), values, cells, unknown, places);
     if (error && ERRORS[error] === "the sources leave the result open") return null;
     checked(error);
@@ -44,13 +47,12 @@ function dequantized({program, facts}, to, codes, rows, columns, sides) {
   });
 }
 function dequantizeOf(state) {
-  const back = backOf(state), given = givenBack(state, back), {recipe, program, facts, levels, contract} = back, {codes, rows, columns, sides} = given, to = formatOf(state.to);
-  const told = (format, code, isOpen) => isOpen ? {code: "open", value: "open"} : {code: hex(code, format ? factsOf(format).width : 8), value: format ? valueText(decode(format, code)) : ""};
+  const back = backOf(state), given = givenBack(state, back), {recipe, program, facts, levels, contract} = back, {codes, rows, columns, height, width, sides} = given, to = formatOf(state.to), told = itemsOf();
   const made = dequantized(back, to, codes, rows, columns, sides), values = made ? made.values.map(code => told(to, code)) : Array(codes.length);
   if (!made) // each tile by itself: an open code of a level leaves the tiles that it belongs to open, no others
-    for (const {top, left, codes: own_, sides: its} of tilesOf(back, given)) {
-      const one = dequantized(back, to, own_, facts.rows, facts.columns, its);
-      own_.forEach((_, i) => { values[(top + Math.trunc(i / facts.columns)) * columns + left + i % facts.columns] = told(to, one?.values[i], !one); });
+    for (const {top, left, tall, wide, codes: own_, sides: its} of tilesOf(back, given)) {
+      const one = dequantized(back, to, own_, tall, wide, its);
+      own_.forEach((_, i) => { values[(top + Math.trunc(i / wide)) * columns + left + i % wide] = told(to, one?.values[i], !one); });
     }
   const steps = made ? scratch(() => {
     const types = room(4 * facts.registers);
@@ -59,11 +61,11 @@ function dequantizeOf(state) {
     return recipe.profiles[back.profile].map(([name, text, extent], i) => {
       const register = C.ex_step_out(program, i), first = made.begin[register];
       C.ex_register(program, register, OUT);
-      const [down, across] = numbersAt(OUT, 2).map((part, side) => part ? Number(part) : [rows, columns][side]);
+      const [down, across] = numbersAt(OUT, 2).map((part, side) => part ? Number(part) : [height, width][side]);
       return {number: i + 1, name, text, extent, format: nameOf(kinds[register]) || "", down, across, items: made.cells.slice(first, made.begin[register + 1]).map((code, k) => told(kinds[register], code, made.marks[first + k]))};
     });
   }) : [];
-  const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}, i) => Math.trunc(Math.trunc(i / columns) / (tall || rows)) * (wide ? columns / wide : 1) + Math.trunc(i % columns / (wide || columns));
+  const element = elementOf({flip: state.element}, codes.length) ?? 0, format = formatOf(recipe.element), partOf = ({rows: tall, columns: wide}, i) => Math.trunc(Math.trunc(i / columns) / (tall || height)) * (wide ? width / wide : 1) + Math.trunc(i % columns / (wide || width));
   const items = codes.map(code => ({code: hex(code, factsOf(format).width), value: recipe.single ? valueText(decode(format, code)) : ""}));
   const sideItems = levels.map(({name, format: of}, i) => ({name, items: sides[i].map(code => ({code: hex(code, factsOf(of).width), value: valueText(decode(of, code))})), at: partOf(levels[i], element), parts: codes.map((_, k) => partOf(levels[i], k))}));
   const is = ({code, value}) => value && value !== code ? `${code}, which is ${value}` : code, {value, code} = values[element];
@@ -88,12 +90,12 @@ function backFigure({values, sides, element}, to) {
     `<p class="small">The values, element ${first} first${some.length < values.length ? ` (${some.length} of ${values.length})` : ""}: click a bar to choose it.${parts ? ` Above: ${escape_(sides.at(-1).name)}, where a line begins what has another code of it.` : ""}</p>`;
 }
 function drawDequantize(state, page) {
-  const back = backOf(state), shown = dequantizeOf(state), {columns, element, steps} = shown, profiles = Object.keys(back.recipe.profiles);
+  const back = backOf(state), shown = dequantizeOf(state), {columns, width, element, steps} = shown, profiles = Object.keys(back.recipe.profiles);
   const row = (name, items, r) => `<tr><th scope="row">${shown.rows > 1 ? `row ${r}, ` : ""}${name}</th>${items.slice(r * columns, (r + 1) * columns).map((item, c) => `<td class="${r * columns + c === element ? "chosen" : ""}" data-i="${r * columns + c}" title="${item.value}">${item.code}<br>${short(item.value)}</td>`).join("")}</tr>`;
-  const at = ({down, across, items}) => items[Math.trunc(Math.trunc(element / columns) / down) * (columns / across) + Math.trunc(element % columns / across)];
+  const at = ({down, across, items}) => items[Math.trunc(Math.trunc(element / columns) / down) * (width / across) + Math.trunc(element % columns / across)];
   show(page, `<form class="fields">${choose("recipe", "recipe", recipesHere().filter(id => Object.keys(recipeOf(id).profiles).length), state)}${profiles.length > 1 ? choose("profile", "profile", profiles, {profile: back.profile}) : ""}${choose("to", "values in", RESULTS, state)}${field("rows", "rows", state.rows, "numeric")}${field("element", `element (0 to ${shown.codes.length - 1})`, state.element, "numeric")}` +
     `<label class="whole">${escape_(back.recipe.element)} codes: hex digits, element 0 first, or numbers in a list<textarea name="codes" rows="3" spellcheck="false">${escape_(state.codes)}</textarea></label>` +
-    `${back.levels.map(({name, format}, i) => `<label class="whole">${escape_(name)}: codes of ${nameOf(format)} (empty: 1)<input name="level${i}" value="${escape_(state[`level${i}`])}" autocomplete="off" spellcheck="false"></label>`).join("")}</form>${elsewhereSays()}` +
+    `${back.levels.map(({name, format}, i) => `<label class="whole">${escape_(name)}: codes of ${nameOf(format)} (empty: 1)<input name="level${i}" value="${escape_(state[`level${i}`])}" autocomplete="off" spellcheck="false"></label>`).join("")}</form>` +
     `<p id="sentence" role="status">${escape_(shown.sentence)}</p><div class="wide" id="cells" tabindex="0" role="group" aria-label="codes and values: arrows left and right choose an element"><table><tbody>${Array.from({length: shown.rows}, (_, r) => row("code", shown.codes, r) + row("value", shown.values, r)).join("")}</tbody></table></div>` +
     `<p class="small">With the focus on the table: arrows left and right, Home and End choose an element.</p>${backFigure(shown, state.to)}<dl>${shown.sides.map(({name, items, at: part}) => `<dt>${escape_(name)}</dt><dd>${items.map((item, i) => `<span class="${i === part ? "parts" : ""}">${item.code} is ${item.value}</span>`).join("; ")}</dd>`).join("")}</dl>` +
     `<div id="steps"><h2>Step by step</h2>${steps.length ? "" : "<p>Steps are shown where no code of a level is open.</p>"}<ol>${steps.map(step => `<li><b>${step.name}</b> = ${escape_(step.text)} <span class="small">[${step.extent}${step.format && `, ${step.format}`}]</span><br>${codesText(step.items)}<br><span class="small">element ${element}: ${at(step).code}${at(step).value ? `, ${at(step).value}` : ""}</span></li>`).join("")}</ol></div>${ownForm(state)}`);
@@ -114,9 +116,9 @@ function drawDequantize(state, page) {
 /** What else changes with the recipe: it has other codes and levels. Those of this page begin anew where they do not fit. */
 function changeOfBack(state, value) {
   const changes = {recipe: value, profile: "", level0: "", level1: "", level2: "", level3: "", element: "0"};
-  try { givenBack({...state, ...changes}, backOf({...state, ...changes})); return changes; } catch (error) { if (!(error instanceof Refusal)) throw error; }
-  const {recipe, facts} = backOf({...state, ...changes}), {width} = factsOf(formatOf(recipe.element));
-  return {...changes, rows: `${facts.rows}`, codes: Array.from({length: facts.rows * facts.columns}, (_, i) => hex(BigInt(i) % (1n << BigInt(width)), width).slice(2)).join("")};
+  try { const {rows, columns, height, width} = givenBack({...state, ...changes}, backOf({...state, ...changes})); if (rows === height && columns === width) return changes; } catch (error) { if (!(error instanceof Refusal)) throw error; }
+  const {recipe, facts} = backOf({...state, ...changes}), {width} = factsOf(formatOf(recipe.element)), rows = facts.tail === TAIL.drop ? Math.max(1, Math.min(facts.rows, Math.trunc(512 / facts.columns))) : facts.rows;
+  return {...changes, rows: `${rows}`, codes: Array.from({length: rows * facts.columns}, (_, i) => hex(BigInt(i) % (1n << BigInt(width)), width).slice(2)).join("")};
 }
 /** What a new descriptor changes: a recipe of it that goes back to values is chosen; codes and levels stay where they fit. */
 function changeOfOwnBack(state) {
@@ -128,9 +130,9 @@ function changeOfOwnBack(state) {
 /** Why Dequantize has no use for a descriptor; "": it has. */
 const missingBack = () => missingRecipe() || (own.recipes.some(({profiles}) => Object.keys(profiles).length) ? "" : `${own.recipes[0].id}: no steps back to values: write some behind dequantize`);
 function pythonOfBack(state) {
-  const {recipe, profile, levels} = backOf(state), {codes, rows, columns, sides} = givenBack(state, backOf(state));
-  if (isOwnRecipe(recipe.id)) return `${beginOfPython(sealed(state.own))}levels = [${levels.map(({rows: tall}, i) => matrixOfPython(sides[i], tall ? rows / tall : 1)).join(", ")}]\nvalues = mine.dequantize(${matrixOfPython(codes, rows)}, levels, "${recipe.id}", "${profile}", "${state.to}")\nprint([hex(code) for code in values.ravel().tolist()])\n`;
-  const made = levels.map(({name, format, rows: tall, columns: wide}, i) => `    emu.Level("${name}", np.array([${joinedCodes(sides[i])}], ${dtypeOf(format)}).reshape(${tall || wide ? `${tall ? rows / tall : 1}, ${wide ? columns / wide : 1}` : "()"}), "${nameOf(format)}", "${recipe.kept[i][0]}", "${recipe.kept[i][1]}"),\n`).join("");
+  const {recipe, profile, levels} = backOf(state), {codes, rows, columns, height, width, sides} = givenBack(state, backOf(state));
+  if (isOwnRecipe(recipe.id)) return `${beginOfPython(sealed(state.own))}levels = [${levels.map(({rows: tall}, i) => matrixOfPython(sides[i], tall ? height / tall : 1)).join(", ")}]\nvalues = mine.dequantize(${matrixOfPython(codes, rows)}, levels, "${recipe.id}", "${profile}", "${state.to}")\nprint([hex(code) for code in values.ravel().tolist()])\n`;
+  const made = levels.map(({name, format, rows: tall, columns: wide}, i) => `    emu.Level("${name}", np.array([${joinedCodes(sides[i])}], ${dtypeOf(format)}).reshape(${tall || wide ? `${tall ? height / tall : 1}, ${wide ? width / wide : 1}` : "()"}), "${nameOf(format)}", "${recipe.kept[i][0]}", "${recipe.kept[i][1]}"),\n`).join("");
   return `import numpy as np\nimport emu\nfrom emu.spec import get\n\ncodes = np.array([${joinedCodes(codes)}], np.uint8).reshape(${rows}, ${columns})\nlevels = (\n${made})\nmade = emu.Quantized(codes, levels, get("recipe", "${recipe.id}"), codes.shape)\n` +
     `values = made.dequantize(${state.to === "fp32" ? "np.float32" : state.to === "fp16" ? "np.float16" : '"bfloat16"'}, "${profile}")\nprint([hex(code) for code in values.ravel().view(np.uint${state.to === "fp32" ? 32 : 16}).tolist()])\n`;
 }

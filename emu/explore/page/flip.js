@@ -1,4 +1,6 @@
 // flip.js: the nearest other values of one element of Block with which a recipe gives it another code or scale; C tries them.
+/** Whether a tile holds so much that C has no time to quantize it thousands of times. */
+const isLargeTile = ({rows, columns}) => rows * columns > 512;
 /** The element that is chosen: its place among the values; null: none. */
 function elementOf({flip}, count) {
   const text = flip.trim();
@@ -51,6 +53,8 @@ function flipsOf(state, {codes, from, rotation, signs}, amax, traces, draws) {
   const {width} = factsOf(formatOf(from)), value = decode(formatOf(from), codes[element]), head = `Element ${element} is ${hex(codes[element], width)}, ${valueText(value)}`;
   if (rotation) return {element, head: `${head}, behind a rotation: choose the rotation none to see the nearest changes of it.`, ways: []};
   if (!isFinite_(value)) return {element, head: `${head}: it has no neighbours.`, ways: []};
+  const large = traces.find(({id}) => isLargeTile(programFacts(programOf(id))));
+  if (large) return {element, head: `${head}: the nearest changes of it are looked for in tiles of at most 512 values, and ${large.id} has larger ones.`, ways: []};
   const ways = traces.filter((trace, i) => !i || trace.id !== traces[0].id).flatMap((trace, i) => [1, -1].map(step => ({side: "ab"[i], step, ...nearestOf(trace, codes, from, amax, element, step, draws[i]?.integers, signs)})));
   const far = ways.find(({skips}) => skips);
   const claim = far ? `Tried were each of the first ${far.tried} values up and down, then each that bfloat16 has: only what changes and changes back between two neighbours of bfloat16 could be nearer.` : "Every value between was tried.";

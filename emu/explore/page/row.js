@@ -1,17 +1,24 @@
 // row.js: a row of a .tv or .mem file of the golden vectors, read into the Block room and written from it.
 /** The columns of a row of a recipe, in their order: name, role, lanes, bits of a lane, hex digits, and whether any NaN is right. */
 function columnsOf(id, from) {
+  refuseLarge(id, programFacts(programOf(id)));
   return (recipeOf(id).columns || refuse(`rows are those of recipes of the spec, and ${id} is of the descriptor: choose another recipe A`)).map(([name, role, lanes, own, anyNan]) => {
     const bits = name === "x" ? factsOf(formatOf(from)).width : own;
     return {name, role, lanes, bits, anyNan, digits: Math.ceil(lanes * bits / 4)};
   });
+}
+/** Refuse a tile that no row of a suite holds. */
+function refuseLarge(id, {rows, columns}) {
+  if (rows * columns > META.most) refuse(`a row of ${id} would be a tile of ${rows} x ${columns} values, and rows have at most ${META.most}`);
 }
 /** The values of a row of a suite: those of a block; of a block of one value more, which share the scale of the row or of the tensor. */
 const acrossOf = ({rows, columns}) => rows * columns === 1 ? META.across : columns;
 /** Of a recipe of the descriptor the columns that go in, as emu_ref has them. */
 function inputsOf(id, from) {
   if (!isOwnRecipe(id)) return columnsOf(id, from).filter(({role}) => role === "in" || role === "r");
-  const facts = programFacts(programOf(id)), {rows, amax, tail} = facts, {bits: drawn, lanes, wordBits} = drawingOf(id), n = rows * acrossOf(facts);
+  const facts = programFacts(programOf(id)), {rows, amax, tail} = facts, {bits: drawn, lanes, wordBits} = drawingOf(id);
+  refuseLarge(id, facts);
+  const n = rows * acrossOf(facts);
   const all = [["x", "in", n, factsOf(formatOf(from)).width], ...(amax ? [["ts", "in", 1, 32]] : []), ...(tail !== TAIL.error && rows === 1 ? [["n_valid", "in", 1, 8]] : []), ...(drawn ? [["r", "r", n / lanes, wordBits]] : [])];
   return all.map(([name, role, lanes_, bits]) => ({name, role, lanes: lanes_, bits, anyNan: false, digits: Math.ceil(lanes_ * bits / 4)}));
 }

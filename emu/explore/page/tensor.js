@@ -81,7 +81,7 @@ function drawTensor(state, page) {
     if (field_) page.querySelector("[name=file]").replaceWith(field_);
   };
   const form = `<form class="fields"><label>file<input name="file" type="file" accept=".safetensors,.npy,.gguf"></label>${choose("recipe", "recipe", measured(), state)}` +
-    `${HELD.tensors ? choose("tensor", "tensor", ["", ...floats], state) : ""}</form>${elsewhereSays()}`;
+    `${HELD.tensors ? choose("tensor", "tensor", ["", ...floats], state) : ""}</form>`;
   put(form + ownForm(state));
   bindOwn(page, state);
   if (HELD.tensors && asked !== HELD.asked && measured().includes(state.recipe)) {

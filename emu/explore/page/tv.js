@@ -12,6 +12,7 @@ function contractColumns({what, source, result}) {
 }
 /** What a room says as rows of its contract: {text, inputs} of each, the whole row and what goes in. rows: of each a function of the columns of the row before, null for the first, and of the bits of a column, that gives {column: lanes}. */
 const rowsMade = contract => scratch(() => {
+  if (contract.tile) refuseLarge(...contract.tile);
   const columns = contractColumns(contract), bitsOfColumn = name => columns.find(column => column.name === name)?.bits || 0;
   let before = null;
   return contract.rows.map(give => {
@@ -56,7 +57,7 @@ function contractOfDot(state) {
 function contractOfBack(state) {
   const back = backOf(state), {levels} = back, across = acrossOf(back.facts);
   const rows = tilesOf({facts: {...back.facts, columns: across}, levels}, givenBack(state, back)).map(({codes, sides}) => () => ({codes: filledUp(codes, back.facts), ...Object.fromEntries(levels.map(({name, rows: tall, columns: wide}, i) => [tall || wide ? name : "ts", sides[i]]))}));
-  return {what: back.contract, result: state.to, rows};
+  return {what: back.contract, result: state.to, rows, tile: [back.recipe.id, back.facts]};
 }
 /** Places of the suites: those of a tensor of so many rows and blocks. */
 function contractOfLayout(state) {
@@ -70,8 +71,8 @@ function contractOfLayout(state) {
 }
 /** Rows of what a room says, as .tv files have them. */
 function rowText(name, state) {
-  if (name === "block" && !isOwnRecipe(state.a)) return blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("");
-  try { return name === "tensor" ? worstBlocks(state).map(block => rowText("block", block)).join("") : scratch(() => rowsMade(CONTRACTS[name](state)).map(({text}) => text).join("")); } catch (error) { throw error instanceof Refusal ? new Refusal(`Copy .tv row: ${error.message}`) : error; }
+  const plain = name === "block" && !isOwnRecipe(state.a);
+  try { return plain ? blockRows(state, state.a).map(words => `a ${words.map(({text}) => text).join(" ")}\n`).join("") : name === "tensor" ? worstBlocks(state).map(block => rowText("block", block)).join("") : scratch(() => rowsMade(CONTRACTS[name](state)).map(({text}) => text).join("")); } catch (error) { throw error instanceof Refusal ? new Refusal(`Copy .tv row: ${error.message.replace(/^Copy .tv row: /, "")}`) : error; }
 }
 /** A command that makes the rows again; "": there are none. */
 function fillShell(name, state, isOfDescriptor) {
