@@ -17,7 +17,7 @@ from research.forks.plan import BASE
 from research.forks.record import KIND, RECORD
 from research.forks.statistics import Outcome, bootstrap, detectable, holm, outcome, power, rms
 from research.pages.charts import Axis, Dots, Mark
-from research.pages.uniform_grid_training import paired as paired_gaps
+from research.pages.training_tables import paired as paired_gaps
 from research.train.fit import line as fitted
 from research.train.statistics import by_cell as cells_of
 from research.train.statistics import estimate, gaps

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from emu.pages.render import Code, joined
-from research.pages.uniform_grid_training import paired
 from research.train.statistics import BASE, Estimate, by_cell, estimate, gaps, wins
 
 Study = dict[str, Any]
@@ -36,6 +35,18 @@ def orders(study: Study) -> list[list[Any]]:
                 half = with_half(estimate(margins), 2, "+")
                 rows.append([text, kept, f"{won} of {len(margins)}", half, shown, order["claim"]])
     return rows
+
+
+def paired(values: list[float]) -> dict[str, Any]:
+    """Return mean and standard error of differences of pairs, and the power: how likely a true difference of this size stands out at 5 %.
+
+    values: one for each pair. With one pair error and power are None.
+    """
+    count, mean = len(values), sum(values) / len(values)
+    if count < 2:
+        return {"mean": mean, "error": None, "power": None}
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (count - 1) / count)
+    return {"mean": mean, "error": error, "power": 1.0 if error == 0 else 0.5 * math.erfc((1.959964 - abs(mean) / error) / math.sqrt(2))}
 
 
 def reference_rows(study: Study) -> list[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,17 +14,16 @@ from research.datapath import study as datapath_study
 from research.forks.record import COMMAND as FORKS
 from research.models import study as models
 from research.pages import TEMPLATES
+from research.pages import hardware_cells as cells
 from research.pages.charts import Axis, Dots, Mark, draw_dots
 from research.pages.training_forks import forks_section
-from research.pages.uniform_grid_cost import cost_part
 from research.pages.uniform_grid_models import losses_chart, models_part, parts_given, product_rows
-from research.pages.uniform_grid_training import training_duels
 from research.reproduction import record as study
 from research.train import results as training
 
 PAGE: Final = "docs/uniform_grid.md"
 PICTURES: Final = {name: f"docs/uniform_grid_{name}.svg" for name in ("losses", "scales")}
-SOURCES: Final = (study, datapath_study, cost, models, training)
+SOURCES: Final = (study, cost, models, training)
 GRIDS: Final = ("e2m1_fp32scale", "e1m2_fp32scale")
 DATA: Final = {"gaussian": "normal numbers", "laplace": "Laplace", "lognormal_1.0": "outliers in every block, N exp(N')"}
 FORMS: Final = ("prop_cvt_e1m2x2", "prop_cvt_e1m2x4", "prop_cvt_s4x2", "prop_mma_4bit", "prop_mma_4bit_fp32scale", "prop_rht_quantize")
@@ -34,7 +34,7 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
     """Return path -> text of the chapter; nothing where a record is missing. Raises: FileError (a damaged record)."""
     if not all((root / source.RECORD).is_file() for source in SOURCES):
         return {}
-    found, errors, gates, whole, runs = (source.read_record(root / source.RECORD) for source in SOURCES)
+    found, gates, whole, runs = (source.read_record(root / source.RECORD) for source in SOURCES)
     text = render(
         "uniform_grid",
         Links("reference/"),
@@ -50,9 +50,10 @@ def uniform_grid_pages(root: Path) -> dict[str, str]:
         verdicts=verdicts(whole),
         given=parts_given(whole),
         scales=scale_rows(found),
-        **cost_part(gates, errors),
+        area=partial(cells.ratio_of_area, gates),
+        rotation=cells.unit_rows(gates)[0][-1],
+        totals=dict(zip(cells.NAMES, cells.total_rows(gates), strict=True)),
         forks=forks_section(root),
-        duels=training_duels(runs),
         against={"lead": -lead(found, "lognormal_1.0", False), "share": max(row["coherent_share"] for row in found["tensors"])},
     )
     pictures = {"losses": losses_chart(whole), "scales": _scales_chart(found)}

@@ -12,7 +12,7 @@ import pytest
 from emu.base.errors import FileError
 from research.pages import uniform_grid as chapter
 from research.pages.hardware_cells import ratio_of_area
-from research.pages.uniform_grid_training import paired, training_duels
+from research.pages.training_tables import paired
 
 LOW, HIGH = chapter.GRIDS
 
@@ -44,15 +44,7 @@ def test_the_area_is_smaller_for_e1m2_and_larger_for_a_unit_of_both(checkout: Pa
         assert ratios["e1m2"] <= ratios["e0m3"] < 0.9 < ratios["int4_7"] <= ratios["int4"] < 1.1 < ratios["both"], part
 
 
-def runs(figures: dict[str, float]) -> dict[str, Any]:
-    lines = [{"model": "m", "training": name, "seed": seed, "metric": value} for name, value in figures.items() for seed in (0, 1)]
-    return {"s": {"command": "python -m research train --config s", "config": {"title": "S, small", "models": {"m": {}}}, "runs": lines}}
-
-
-def test_training_says_which_way_it_came_out() -> None:
-    won, lost = (training_duels(runs({"bf16": 2.0, "ufp4": ufp4, "e2m1_baseline": e2m1})) for ufp4, e2m1 in ((2.1, 2.2), (2.2, 2.1)))
-    assert [(duel["won"], duel["seeds"]) for duel in (*won, *lost)] == [(2, 2), (0, 2)]
-    assert won[0]["mean"] < 0 < lost[0]["mean"]
+def test_the_power_of_pairs() -> None:
     found = paired([1.0, 3.0])  # standard error 1, mean 2
     assert (found["mean"], found["error"], round(found["power"], 2)) == (2, 1, 0.52)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +20,9 @@ from research.cost import measure as cost
 from research.datapath import study as datapath_study
 from research.forks.record import COMMAND as FORKS
 from research.models import study as models
+from research.pages import hardware_cells as cells
 from research.pages.training_forks import forks_section
 from research.pages.uniform_grid import DATA, best_lead, same_grid, scale_rows, verdicts
-from research.pages.uniform_grid_cost import cost_part
 from research.pages.uniform_grid_models import models_part
 from research.reproduction import record as study
 from tools.isa import PAGE, TEMPLATES
@@ -46,7 +47,7 @@ def isa_pages(root: Path) -> dict[str, str]:
     if not all((root / source.RECORD).is_file() for source in SOURCES):
         return {}
     found, errors, gates, whole = (source.read_record(root / source.RECORD) for source in SOURCES)
-    hardware, best = cost_part(gates, errors), models_part(whole)
+    best = models_part(whole)
     forks = forks_section(root)
     if forks is None:
         return {}
@@ -59,7 +60,7 @@ def isa_pages(root: Path) -> dict[str, str]:
         verdicts=verdicts(whole),
         leads=[(text, best_lead(found, data)) for data, text in DATA.items()],
         forks=forks,
-        area=hardware["area"],
+        area=partial(cells.ratio_of_area, gates),
         same=same_grid(found["equivalence"]["recipes"]),
         element_names=[Ref("format", name) for name in ELEMENTS],
         code_rows=[[Code(f"{code:X}"), *(_value(code, get("format", name)) for name in ELEMENTS)] for code in range(16)],
@@ -68,9 +69,9 @@ def isa_pages(root: Path) -> dict[str, str]:
         ptx_rows=_ptx_rows(),
         shape=SHAPE,
         suite_rows=suite_rows(root / "vectors"),
-        lossy={row[0]: row[6] for row in hardware["hardware"]},
+        lossy=dict(zip(cells.NAMES.values(), (row[3] for row in cells.lane_rows(gates, errors)), strict=True)),
         lead={row[0]: (row[2], row[3]) for row in scale_rows(found)},
-        rotation=hardware["rotation"],
+        rotation=cells.unit_rows(gates)[0][-1],
         commands=[source.COMMAND for source in SOURCES] + [FORKS],
     )
     return {PAGE: text}
