@@ -255,14 +255,19 @@ def of_operation(operation: Any, values: Sequence[int]) -> Part:
     """Return the last step of an operation on numbers: its exact result, rounded; the page has no operations."""
     if operation.gives != "number":
         return Part(None, f"emu explore shows numbers that are rounded, and {operation.operation} rounds none")
-    value = exact_result(operation.operation, values, operation.sources)
-    fits = [(fmt, kept) for fmt in (get("format", "fp32"), get("format", "fp64")) if (kept := _exactly(value, fmt)) is not None]
-    if not fits:
-        return Part(None, "its exact result is no number of fp64")
+    value, wide = exact_result(operation.operation, values, operation.sources), get("format", "fp64")
+    fits = [(fmt, kept) for fmt in (get("format", "fp32"), wide) if (kept := _exactly(value, fmt)) is not None]
     entry = derive.policy_entry(operation.policy, operation.to)
-    rounded = convert_value(value, operation.to, operation.rounding, entry)
+    rounded, what = convert_value(value, operation.to, operation.rounding, entry), "its exact result, rounded"
+    if not fits:
+        near = convert_value(value, wide, get("rounding", "odd"), derive.arithmetic_entry(wide))  # on the same side of every middle
+        beside = decode_code(near, wide)
+        alike = derive.codes(operation.to).bits <= 32 and convert_value(beside, operation.to, operation.rounding, entry) == rounded
+        if beside.kind != "finite" or not alike:
+            return Part(None, "its exact result is no number of fp64")
+        fits, what = [(wide, near)], "beside its exact result, the fp64 that rounds as it does"
     made = _of_conversion(*fits[0], operation.to, operation.rounding.id, operation.policy.id, 0)
-    what = "its exact result, rounded" + ("; a zero of the operation has no sign" if (rounded,) != operation.exact(values)[0] else "")
+    what += "; a zero of the operation has no sign" if (rounded,) != operation.exact(values)[0] else ""
     return Part(made, UNWRITTEN if made is None else what)
 
 
@@ -417,17 +422,17 @@ def _of_block(
     recipe: Recipe = operation.recipe
     program, source = quantize_program(recipe), operation.source
     height, width = program.block.facts.shape
-    if height * width > MOST:
-        return _of_large_tile(operation, rows, index)
     at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
     first = at - at % height
     tile = rows[first : first + height]
     columns = len(tile[0])
     whole = recipe.facts.tail != "error" or (len(tile) == height and columns % width == 0)
-    fits = binary_format(source) in SOURCES and 0 < len(tile) * columns <= MOST
     known = not program.reads("tensor_amax") or amax is not None or len(rows) == len(tile)
-    if not whole or not fits or not known or program.reads("random") != (drawn is not None):
+    if not whole or binary_format(source) not in SOURCES or not columns or not known or program.reads("random") != (drawn is not None):
         return Part(None)
+    if max(height * width, len(tile) * columns) > MOST:
+        alone = not recipe.transforms and not more and drawn is None and (amax is not None or not program.reads("tensor_amax"))
+        return _of_part(operation, tile, amax, at - first, index[1] if len(index) > 1 else 0) if alone else Part(None)
     fields = more if binary_format(source) == "binary32" else {"from": source.id, **more}
     fields["x"] = _hex(source, [code for row in tile for code in row])
     fields["amax"] = "" if amax is None else f"0x{amax:08X}"
@@ -441,29 +446,42 @@ def _of_block(
     return Part(link("block", a=recipe.id, b=recipe.id, **fields))
 
 
-def _of_large_tile(operation: Any, rows: Sequence[Sequence[int]], index: tuple[int, ...]) -> Part:
-    """Return the row of an answer in a tile that is too large for the page, and below it the row that holds the maximum of the tile.
+def _of_part(operation: Any, rows: Sequence[Sequence[int]], amax: int | None, at: int, column: int) -> Part:
+    """Return the part of a row of blocks, or of tiles, that the page shows of it where it is too large: what has the scale of an answer.
 
-    Zeros fill the tile up on the page, and the two have its scale, so the row has its codes: both are asked of the NumPy engine here.
+    at, column: of the answer.   It is the answer's block; of a large tile the row of the answer, and below it that of the tile's maximum,
+    since the page fills up with zeros; of a row that shares a scale what is near the answer, and the maximum. Whether the part has the
+    codes and scales that it has in the whole, the NumPy engine is asked here.
     """
     recipe: Recipe = operation.recipe
     program, source = quantize_program(recipe), operation.source
     height, width = program.block.facts.shape
-    reads = recipe.transforms or program.drawing is not None or program.reads("tensor_amax")
-    if reads or recipe.facts.tail != "zero_pad_drop" or 2 * width > MOST or binary_format(source) not in SOURCES:
+    whole = array_of([list(line) for line in rows], source)
+    sizes = whole & whole.dtype.type(derive.codes(source).sign_bit - 1)  # codes of magnitudes
+    left = column - column % width if width > 1 else max(0, min(column - MOST // 2, whole.shape[1] - MOST + 1))
+    right = min(left + (width if width > 1 else MOST - 1), whole.shape[1])
+    down, across, what = [*range(len(whole))], [*range(left, right)], f"elements {left} to {right - 1} of its row"
+    if height * width > MOST:
+        largest = sizes[:, left:right].max(axis=1)
+        down, what = [at], f"row {at} of its tile"
+        if largest[at] != largest.max():
+            down.append(int(largest.argmax()))
+            what += f", and row {down[1]}, which holds its maximum"
+    elif width == 1 and sizes[at, left:right].max() != sizes[at].max():
+        across.append(int(sizes[at].argmax()))
+        what += f", and element {across[-1]}, which holds its maximum"
+    part = whole[down][:, across]
+    if part.size > MOST or (recipe.facts.tail == "error" and len(down) < height):
         return Part(None, TOO_LARGE.format(height, width))
-    row, column = index if len(index) == 2 else (0, 0)
-    top, left = row - row % height, column - column % width
-    tile, at = array_of([line[left : left + width] for line in rows[top : top + height]], source), row - top
-    largest = (tile & tile.dtype.type(derive.codes(source).sign_bit - 1)).max(axis=1)
-    other = at if largest[at] == largest.max() else int(largest.argmax())
-    few = tile[[at] if other == at else [at, other]]
-    (codes, levels), (some, theirs) = (operation.numpy(part, None, None) for part in (tile, few))
-    if (some[0], theirs) != (codes[at], levels):
-        return Part(None, f"emu explore shows {MOST} values at most, and no two rows have the scale of their tile of {height} x {width}")
+    (codes, levels), (some, theirs) = (operation.numpy(x, amax, None) for x in (whole, part))
+    wide = {level.name: extent_of(level.granularity, program.block).columns or whole.shape[1] for level in program.block.facts.levels}
+    cut = {name: [line[left // wide[name] : -(-right // wide[name])] for line in side] for name, side in levels.items()}
+    if some[down.index(at)][: right - left] != codes[at][left:right] or theirs != cut:
+        return Part(None, f"emu explore shows {MOST} values at most, and no part of so many has its scale")
     fields = {} if binary_format(source) == "binary32" else {"from": source.id}
-    made = link("block", a=recipe.id, b=recipe.id, **fields, x=_hex(source, few.reshape(-1).tolist()), rows=len(few), cell=column - left)
-    return Part(made, f"row {at} of its tile" + ("" if other == at else f", and row {other}, which holds its maximum"))
+    fields |= {"x": _hex(source, part.reshape(-1).tolist()), "amax": "" if amax is None else f"0x{amax:08X}"}
+    cell = down.index(at) * len(across) + column - left
+    return Part(link("block", a=recipe.id, b=recipe.id, **fields, rows=len(down), cell=cell), what)
 
 
 def _of_row(operation: Any, operands: Mapping[str, Any], index: tuple[int, ...]) -> str | None:

@@ -18,6 +18,7 @@ from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.transform import transform_codes
 from emu.explain.link import (
+    MOST,
     NO_ROOM,
     OBJECTS,
     lines_of_values,
@@ -158,7 +159,7 @@ def test_links_of_tiles_hold_every_row_and_those_of_drawn_values_their_words():
     half = fields(of_operands(tiles, {"x": x[:40], "tensor_amax": np.uint32([0x40000000])}, (33, 5)).link)  # filled up with zeros
     assert half["rows"] == "8" and [int(code, 16) for code in half["x"].split()] == [*range(32 * 32, 40 * 32)]
     assert fields(of_operands(tiles, {"x": x[:7, :20]}, (3, 5)).link)["rows"] == "7"
-    assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)).link is None  # more values than the page takes
+    assert of_operands(tiles, {"x": np.zeros((16, 48), np.uint32)}, (0, 0)).link is None  # a part of them has another maximum
     words = np.arange(96, dtype=np.uint64).reshape(3, 32)
     made = fields(of_operands(drawn, {"x": x[:3], "random": words}, (2, 1)).link)
     assert "rows" not in made and [int(word, 16) for word in made["random"].split()] == [*range(64, 96)]
@@ -298,7 +299,7 @@ def test_a_tile_whose_scale_no_two_rows_have_says_so():
     x = np.arange(0x3F800000, 0x3F800000 + 128 * 128, dtype=np.uint32).reshape(128, 128)
     with replaced(changed):
         part = of_operands(parse(f"quantize/{recipe.id}"), {"x": x}, (3, 4))
-    assert part.link is None and part.what.endswith("and no two rows have the scale of their tile of 128 x 128")
+    assert part.link is None and part.what.endswith("and no part of so many has its scale")
     whole = recipe.model_copy(update={"facts": recipe.facts.model_copy(update={"tail": "error"})})
     with replaced(whole):
         part = of_operands(parse(f"quantize/{recipe.id}"), {"x": x}, (3, 4))
@@ -332,12 +333,51 @@ def test_a_scale_of_a_whole_row_or_tensor_opens_the_row(name):
         tensor_amax=int(made["amax"], 16) if made["amax"] else None,
     )  # fmt: skip
     assert (opened.codes[0], opened.levels["scale"][-1]) == (wanted.codes[1], wanted.levels["scale"][-1])
-    assert of_operands(quantized, {"x": np.ones((2, 513), np.uint32)}, (1, 3)).link is None  # a longer row
     contract = parse(f"dequantize/{name}/{profile}")
     rows, shift = ([[0x3F80], [0x4000]] if "_row" in name else [[0x4000]]), 16 if contract.levels[0].format == "fp32" else 0
     scales = np.array(rows, np.uint32) << shift
     back = fields(of_operands(contract, {"codes": np.arange(40, dtype=np.uint8).reshape(2, 20), "scale": scales}, (1, 3)).link)
     assert (back["codes"], int(back["level0"], 16)) == ("17", int(scales[-1, 0]))
+
+
+LONG = [  # recipe, place in 20 x 1056 values, what is shown of them
+    ("mxfp4_torchao_floor", (1, 700), "elements 672 to 703 of its row"),
+    ("nvfp4_te_ref", (0, 1055), "elements 1040 to 1055 of its row"),
+    ("nvfp4_te_2d_ref", (17, 40), "elements 32 to 47 of its row"),
+    ("e4m3_row_torchao", (1, 700), "elements 444 to 954 of its row, and element 3, which holds its maximum"),
+    ("e4m3_row_torchao", (0, 1055), "elements 545 to 1055 of its row"),
+    ("e4m3_row_torchao_bf16", (1, 0), "elements 0 to 510 of its row"),
+    ("e4m3_tensor_torchao", (1, 300), "elements 44 to 554 of its row, and element 3, which holds its maximum"),
+]
+
+
+def long_row(name: str, at: tuple[int, int]):
+    """A part of rows that are too long for the page, and the code of the answer by the reference model."""
+    x = np.random.Generator(np.random.Philox(12)).standard_normal((20, 1056)).astype(np.float32)
+    x[1, 3], x[0, 1000] = 9, -9
+    contract, codes = parse(f"quantize/{name}"), x.view(np.uint32)
+    operands = {"x": codes} | ({"tensor_amax": np.uint32([0x41200000])} if contract.reads_amax else {})
+    first, tall = at[0] - at[0] % contract.rows, contract.rows
+    wanted = quantize(
+        contract.recipe, codes[first : first + tall].tolist(), contract.source, tensor_amax=0x41200000 if contract.reads_amax else None
+    )
+    return of_operands(contract, operands, at), wanted.codes[at[0] - first][at[1]]
+
+
+@pytest.mark.parametrize(("name", "at", "what"), LONG)
+def test_a_part_of_a_long_row_has_the_code_of_the_answer(name, at, what):
+    made, wanted = long_row(name, at)
+    said = fields(made.link)
+    given, tall, cell = [int(code, 16) for code in said["x"].split()], int(said["rows"]), int(said["cell"])
+    rows = [given[i : i + len(given) // tall] for i in range(0, len(given), len(given) // tall)]
+    found = quantize(get("recipe", name), rows, get("format", "fp32"), tensor_amax=int(said["amax"], 16) if said["amax"] else None)
+    assert [code for row in found.codes for code in row][cell] == wanted and made.what == what and len(given) <= MOST
+
+
+def test_a_long_row_of_which_no_part_has_the_scale_says_so():
+    made, _ = long_row("nvfp4_te_row_scaled", (0, 700))
+    assert made == (None, "emu explore shows 512 values at most, and no part of so many has its scale")
+    assert long_row("ufp4", (0, 700))[0] == (None, "")  # it rotates
 
 
 def test_machines_stand_side_by_side_where_they_take_the_same():
@@ -375,10 +415,33 @@ def test_a_mismatch_says_how_to_see_it(capsys):
 
 
 def test_a_mismatch_that_no_room_shows_says_so(capsys):
-    line = "MISMATCH suite=operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=4 out=y in=03 want=7d got=00 mask=ff"
-    assert run(["explain", "mismatch", line]) == 0
-    why = "no link: operate/recip/binary8p3se/binary8p3se/rne/p3109_sat_none: its exact result is no number of fp64\n"
-    assert why in capsys.readouterr().err
+    lines = {
+        "operate__binary4p2se_to_truth__compare_less__all tc=1 out=y in=0,0 want=0 got=1 mask=1": (
+            "no link: operate/compare_less/binary4p2se: emu explore shows numbers that are rounded, and compare_less rounds none\n"
+        ),
+        "operate__binary8p3se_to_binary8p3se__recip_p3109_sat_none_rne__all tc=4 out=y in=03 want=7d got=00 mask=ff": (
+            "see it (beside its exact result, the fp64 that rounds as it does): emu explore --open 'number?from=fp64&code=0x40E55"
+        ),
+    }
+    for line, said in lines.items():
+        assert run(["explain", "mismatch", f"MISMATCH suite={line}"]) == 0
+        assert said in capsys.readouterr().err
+
+
+def test_an_exact_result_that_fp64_lacks_opens_the_number_beside_it_that_rounds_alike():
+    draw, seen = np.random.Generator(np.random.Philox(44)), 0
+    for rounding in ("rne", "rna", "rz", "ru", "rd", "odd"):
+        for name in ("recip/fp32/fp32", "recip/e5m2/e4m3", "add/fp32xfp32/bf16", "multiply/fp32xfp64/fp32"):
+            operation = parse(f"operate/{name}/{rounding}/{'ieee' if 'e4m3' not in name else 'ocp_saturate'}")
+            for _ in range(6):
+                values = [int(draw.integers(0, 1 << derive.codes(fmt).bits, dtype=np.uint64)) for fmt in operation.sources]
+                made, what = of_values(operation, values)
+                if what.startswith("beside") and "sign" not in what:
+                    seen += 1
+                    assert fields(made)["from"] == "fp64" and answer_of(made) == list(operation.exact(values)[0])
+    assert seen > 40
+    third = of_values(parse("operate/recip/fp64/fp64/rne/ieee"), (0x4008000000000000,))
+    assert third.link is None and third.what == "its exact result is no number of fp64"
 
 
 LANES = {  # a row of an instruction -> what is said of it

@@ -115,7 +115,35 @@ def test_an_element_of_a_tile_has_its_value(page, tmp_path):
     assert dequantized(page, tmp_path) == []
 
 
+LONG = (("mxfp4_torchao_floor", (1, 700)), ("nvfp4_te_ref", (0, 1055)), ("nvfp4_te_2d_ref", (17, 40)), ("e4m3_row_torchao", (1, 700)))
+
+
+def longer(page: str, folder: Path, some=LONG) -> list[tuple]:
+    """Answers in rows of more values than the page takes of which it says another code than the reference model has in the whole."""
+    asked, out = [], []
+    for name, at in some:
+        x = np.random.Generator(np.random.Philox(14)).standard_normal((20, 1056)).astype(np.float32)
+        x[1, 3] = 9  # far from what is looked at
+        contract, codes = parse(f"quantize/{name}"), x.view(np.uint32)
+        amax = 0x41200000 if contract.reads_amax else None
+        made = of_operands(contract, {"x": codes} | ({} if amax is None else {"tensor_amax": np.uint32([amax])}), at)
+        rows = codes[at[0] - at[0] % contract.rows :][: contract.rows].tolist()
+        wanted = block.quantize(contract.recipe, rows, contract.source, tensor_amax=amax).codes[at[0] % contract.rows][at[1]]
+        asked.append((name, made, int(x.view(np.uint32)[at]), wanted))
+    for (name, made, code, wanted), said in zip(asked, texts(page, [made.link for _, made, *_ in asked], folder), strict=True):
+        words = (f" is 0x{code:08X}, ", f"its code is 0x{wanted:0{2 if 'e4m3' in name else 1}X}")
+        if "cell" not in said or not all(word in said["cell"]["sentence"] for word in words):
+            out.append((name, made.what, said.get("refused", said.get("cell")), words))
+    return out
+
+
+def test_a_part_of_a_long_row_has_the_code_of_the_whole(page, tmp_path):
+    assert longer(page, tmp_path) == []
+
+
 FAULTS = {
+    "the code of the first element": (longer, "const {code, value} = trace.codes.items[element];",
+                                      "const {code, value} = trace.codes.items[0];"),
     "the row below": (quantized, "codes: {...filled, items: codes.map((_, i) => cellOf(filled, i))}",
                       "codes: {...filled, items: codes.map((_, i) => cellOf(filled, (i + columns) % codes.length))}"),
     "the first row alone": (quantized, "C.ex_trace(program, formatOf(from), given, rows, columns,",
@@ -129,7 +157,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_tiles_is_noticed(page, tmp_path, fault):
     look, before, after = FAULTS[fault]
-    assert look(planted(page, before, after), tmp_path, TILES[:2])
+    assert look(planted(page, before, after), tmp_path, (LONG if look is longer else TILES)[:2])
 
 
 COPIED = """return PLACES.map(place => {
