@@ -422,7 +422,7 @@ def _of_block(
     recipe: Recipe = operation.recipe
     program, source = quantize_program(recipe), operation.source
     height, width = program.block.facts.shape
-    at = index[0] if len(index) > 1 and index[0] < len(rows) else 0
+    at = min(index[0], len(rows) - 1) if len(index) > 1 else 0  # of codes that fill a tile up: the last row that is given
     first = at - at % height
     tile = rows[first : first + height]
     columns = len(tile[0])
@@ -480,7 +480,7 @@ def _of_part(operation: Any, rows: Sequence[Sequence[int]], amax: int | None, at
         return Part(None, f"emu explore shows {MOST} values at most, and no part of so many has its scale")
     fields = {} if binary_format(source) == "binary32" else {"from": source.id}
     fields |= {"x": _hex(source, part.reshape(-1).tolist()), "amax": "" if amax is None else f"0x{amax:08X}"}
-    cell = down.index(at) * len(across) + column - left
+    cell = down.index(at) * len(across) + min(column, right - 1) - left
     return Part(link("block", a=recipe.id, b=recipe.id, **fields, rows=len(down), cell=cell), what)
 
 

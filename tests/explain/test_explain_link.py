@@ -374,6 +374,18 @@ def test_a_part_of_a_long_row_has_the_code_of_the_answer(name, at, what):
     assert [code for row in found.codes for code in row][cell] == wanted and made.what == what and len(given) <= MOST
 
 
+def test_a_code_that_fills_a_tile_up_opens_the_last_values_that_are_given():
+    x = np.arange(0x3F800000, 0x3F800000 + 1050, dtype=np.uint32)
+    made = of_operands(
+        parse("quantize/nvufp4"), {"x": x[None], "tensor_amax": np.uint32([0x40000000])}, (0, 1055)
+    )  # filled up to 1,056 codes, which stay
+    said = fields(made.link)
+    assert [int(code, 16) for code in said["x"].split()] == x[1040:].tolist() and said["cell"] == "9"
+    tiles, rows = parse("quantize/nvfp4_te_2d_ref"), np.arange(40 * 32, dtype=np.uint32).reshape(40, 32)
+    made = fields(of_operands(tiles, {"x": rows, "tensor_amax": np.uint32([0x40000000])}, (47, 0)).link)
+    assert [int(code, 16) for code in made["x"].split()] == rows[32:].reshape(-1).tolist()
+
+
 def test_a_long_row_of_which_no_part_has_the_scale_says_so():
     made, _ = long_row("nvfp4_te_row_scaled", (0, 700))
     assert made == (None, "emu explore shows 512 values at most, and no part of so many has its scale")
