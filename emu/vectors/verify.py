@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import EmuError, FileError
 from emu.base.inputs import read_json
+from emu.base.workers import in_order
 from emu.contracts.contract import Contract
 from emu.contracts.rows import Answer, Row, inputs_of, is_open, mismatches, value_of
+from emu.spec.carried import results
 from emu.vectors.compute import CHUNK, wants_exact
 from emu.vectors.coverage.count import check_cover
 from emu.vectors.files import manifest
@@ -40,6 +43,14 @@ class Report:
     differences: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
+    def add(self, part: Report) -> None:
+        """Add what was found in a part of the folder."""
+        for name, found in vars(part).items():
+            if name == "by_engine":
+                self.by_engine = {engine: self.by_engine.get(engine, 0) + found.get(engine, 0) for engine in {**self.by_engine, **found}}
+            else:
+                setattr(self, name, getattr(self, name) + found)
+
     @property
     def exit_code(self) -> int:
         """0 equal, 1 a row differs, 2 a bad file, 3 nothing was compared; 2 beats 1 beats 3."""
@@ -50,15 +61,17 @@ class Report:
         return {**vars(self), "exit_code": self.exit_code}
 
 
-def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progress | None = None) -> Report:
+def verify(
+    folder: Path, engines: Iterable[str] | None = None, progress: Progress | None = None, jobs: int = 1, cluster: str | None = None
+) -> Report:
     """Check a folder of golden vectors.
 
     folder: a build, or one operation's folder of it.   engines: exact, numpy, c_ref; None: all present.
-    progress: (stem, rows done, rows).
+    progress: (stem, rows done, rows).   jobs: processes.   cluster: as emu.base.cluster; the report depends on neither.
     Never raises for a bad file: it is in the report.   Tests: tests/vectors/test_vectors_verify.py.
     """
     report = Report()
-    wanted = None if engines is None else set(engines)
+    wanted = None if engines is None else frozenset(engines)
     suites: list[Suite] = []
     masked: set[tuple[str, int]] = set()
     for place in _operation_folders(Path(folder), report):
@@ -70,8 +83,9 @@ def verify(folder: Path, engines: Iterable[str] | None = None, progress: Progres
                 report.faults.append(f"{place.name}/{error}")
         _check_cover(place, suites, report)
     total = sum(len(suite.rows) for suite in suites)
-    for suite in suites:
-        _derive(suite, wanted, masked, report)
+    tasks = [(suite, frozenset(number - 1 for stem, number in masked if stem == suite.stem)) for suite in suites]
+    for suite, part in zip(suites, in_order(results(partial(_derived, wanted), tasks, jobs, cluster)), strict=True):
+        report.add(part)
         if progress is not None:
             progress(suite.stem, report.rows, total)
     return report
@@ -146,35 +160,32 @@ def _check_errata(folder: Path) -> set[tuple[str, int]]:
     return found
 
 
-def _derive(suite: Suite, wanted: set[str] | None, errata: set[tuple[str, int]], report: Report) -> None:
-    """Derive the rows of one suite again."""
-    report.suites += 1
-    report.rows += len(suite.rows)
-    report.masked += sum(is_open(suite.layout, row) for row in suite.rows)
+def _derived(wanted: frozenset[str] | None, task: tuple[Suite, frozenset[int]]) -> Report:
+    """Return what is found when the rows of a suite are derived again. task: the suite, and the places of its errata."""
+    suite, skip = task
+    report = Report(suites=1, rows=len(suite.rows), masked=sum(is_open(suite.layout, row) for row in suite.rows))
     try:
         plan = find(suite.stem)
     except EmuError as error:
         report.faults.append(str(error))
-        return
+        return report
     if suite.layout != plan.operation.layout:
         report.faults.append(f"{suite.stem}: its columns are not those of contract {plan.operation.name}")
-        return
-    if suite.record["contract"]["name"] != str(plan.operation.name):
+    elif suite.record["contract"]["name"] != str(plan.operation.name):
         report.faults.append(f"{suite.stem}: contract.name is {suite.record['contract']['name']}, expected {plan.operation.name}")
-        return
-    if suite.record["contract"]["spec_sha256"] != plan.operation.name.spec_sha256:
+    elif suite.record["contract"]["spec_sha256"] != plan.operation.name.spec_sha256:
         report.faults.append(f"{suite.stem}: made from other facts (spec_sha256): the loaded spec is not the one of these vectors")
-        return
-    skip = {number - 1 for stem, number in errata if stem == suite.stem}
-    lines: list[str] = []
-    for first in range(0, len(suite.rows), CHUNK):
-        lines += _derive_chunk(suite, plan.operation, first, wanted, skip, report)
-    report.differing += len(lines)
-    report.differences += lines[:MOST_LINES]
+    else:
+        lines: list[str] = []
+        for first in range(0, len(suite.rows), CHUNK):
+            lines += _derive_chunk(suite, plan.operation, first, wanted, skip, report)
+        report.differing = len(lines)
+        report.differences = lines[:MOST_LINES]
+    return report
 
 
 def _derive_chunk(
-    suite: Suite, op: Contract, first: int, wanted: set[str] | None, skip: set[int], report: Report
+    suite: Suite, op: Contract, first: int, wanted: frozenset[str] | None, skip: frozenset[int], report: Report
 ) -> list[str]:  # fmt: skip
     """Return one line per row of a chunk that differs."""
     rows = suite.rows[first : first + CHUNK]

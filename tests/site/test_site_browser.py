@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.devtools import Page, axe, chromium, page, served
+from support.once import once
 from support.questions import QUESTIONS
 
 from emu.explain.link import link
@@ -84,9 +85,11 @@ return %s.map(link => { try { return text(explorer.text(link)); } catch (error) 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chromium("zensical", "axe_playwright_python", tools=("clang", "wasm-ld"))
-    out = tmp_path_factory.mktemp("site")
-    assert build(ROOT, out, "1.0") == []
-    return out / "1.0"
+
+    def make(folder: Path) -> None:
+        assert build(ROOT, folder, "1.0") == []
+
+    return once(tmp_path_factory, "site", make) / "1.0"
 
 
 @pytest.fixture

@@ -136,6 +136,14 @@ def test_a_wrong_bit_is_found_by_each_engine(copy: Path) -> None:
         assert f"{STEM} tc=5: {engine} differs in y" in report.differences[0]
 
 
+def test_processes_give_the_report_of_one(copy: Path) -> None:
+    before = (copy / "convert" / f"{STEM}.tv").read_text(encoding="ascii").splitlines()[4].split()[2]
+    everywhere(copy / "convert", 5, "y", f"{int(before, 16) ^ 1:x}")
+    one = verify(copy)
+    assert (one.exit_code, one.differing) == (1, 1) and one.suites > 5 and one.by_engine["exact"] > 100
+    assert verify(copy, jobs=3) == one
+
+
 def test_a_row_masked_without_an_erratum_is_a_difference(copy: Path) -> None:
     everywhere(copy / "convert", 7, "m_y", "0")
     report = verify(copy)

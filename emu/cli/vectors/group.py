@@ -42,8 +42,9 @@ def build_command(
 @command.command("verify")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--engine", "engines", multiple=True, type=click.Choice(["exact", "numpy", "c_ref"]), help="Only these; repeatable.")
+@worker_options
 @common_options
-def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
+def verify_command(folder: Path, engines: tuple[str, ...], jobs: int, cluster: str | None) -> int:
     """Check every file of FOLDER and derive every row again with each implementation present.
 
     Exit code: 0 equal, 1 a row differs, 2 a bad file, 3 nothing was compared.
@@ -51,7 +52,7 @@ def verify_command(folder: Path, engines: tuple[str, ...]) -> int:
     from emu.vectors import verify
 
     with counting_bar("verify") as step:
-        report = verify(folder, engines or None, step)
+        report = verify(folder, engines or None, step, jobs, cluster)
     if settings_of().json:
         print_json(report.data())
     else:
