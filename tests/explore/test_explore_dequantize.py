@@ -85,7 +85,7 @@ def test_values_of_recipes_of_a_descriptor_are_those_of_the_reference_model(page
 
 FAULTS = {
     "levels in another order": ("placeCodes(sides.flat())", "placeCodes([...sides].reverse().flat())"),
-    "always binary32": ("sides} = given, to = formatOf(state.to);", "sides} = given, to = FP32();"),
+    "always binary32": ("sides} = given, to = formatOf(state.to), told", "sides} = given, to = FP32(), told"),
     "the step before": ("register = C.ex_step_out(program, i), first", "register = C.ex_step_out(program, i && i - 1), first"),
     "the scale of the first element": ("at: partOf(levels[i], element)", "at: 0"),
     "the code of another element": ("has the code ${is(items[element])}", "has the code ${is(items[0])}"),
@@ -103,8 +103,8 @@ def test_a_fault_is_noticed(page, tmp_path, fault):
 TWO_BLOCKS = "dequantize?recipe=nvfp4_torchao&codes=" + "0123456789ABCDEF" * 2 + "&level1="  # a scale has 7 bits: B8 is open
 OPEN_FAULTS = {
     "an open tile opens all": ("told(to, one?.values[i], !one)", "told(to, 0n, true)"),
-    "an open value as 0": ('isOpen ? {code: "open", value: "open"}', 'isOpen ? {code: "0x0", value: "0"}'),
-    "the other tile": ("(top + Math.trunc(i / facts.columns)) * columns + left + i % facts.columns]", "codes.length - 1 - left - i]"),
+    "an open value as 0": ('const open = {code: "open", value: "open"}', 'const open = {code: "0x0", value: "0"}'),
+    "the other tile": ("(top + Math.trunc(i / wide)) * columns + left + i % wide]", "codes.length - 1 - left - i]"),
 }  # fmt: skip
 
 
