@@ -162,7 +162,9 @@ def test_help_texts_keep_to_the_glossary() -> None:
     known = list(commands(emu_commands, "emu"))
     found = []
     for name, command in known:
-        text = command.get_help(click.Context(command, info_name=name))
+        text = command.get_help(
+            click.Context(command, info_name=name, **emu_commands.context_settings)
+        )  # click keeps the option -h with a command
         found += [f"{name} --help: says {word!r}: say {instead}" for _, word, instead in words(text)]
         found += [f"{name} {option.name}: says {word}" for option in command.params for word in parts(option.name or "")]
     assert len(known) > 30
