@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from emu.bench.jobs import MakeJob, convert, decode, dequantize, quantize, read_4_write_1, torch_quantize, transform
-from tools.bench import peers
+from tools.bench import peers, plain
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,23 @@ def _tensors() -> list[Case]:
     return found
 
 
+def _beside_plain_c() -> list[Case]:
+    """Each beside one loop of C that is right for finite numbers alone, vectorised by the compiler."""
+    return [
+        Case("convert e2m1, beside plain C", convert("e2m1", "rne", "native"), "plain C", plain.convert, None),
+        Case("decode e2m1, beside plain C", decode, "plain C", plain.decode, 0.7),
+        Case("quantize mxfp4_torchao_floor, beside plain C", quantize("mxfp4_torchao_floor", "native"), "plain C", plain.mxfp4, 0.9),
+        Case("quantize nvfp4_te_ref, beside plain C", quantize("nvfp4_te_ref", "native"), "plain C", plain.nvfp4, None),
+        Case("dequantize nvfp4_te_ref, beside plain C", dequantize, "plain C", plain.nvfp4_back, None),
+    ]
+
+
 def cases() -> list[Case]:
     """Return every case, in the order of the table."""
     return [
         *_conversions(),
         Case("decode e2m1", decode, "ml_dtypes e2m1", peers.ml_dtypes_decode, 5),
+        *_beside_plain_c(),
         *_tensors(),
         *_torch_cases(),
         Case("transform rht16_te native", transform("rht16_te", "native"), "emu numpy", transform("rht16_te", "numpy"), None),
