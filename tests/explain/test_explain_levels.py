@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from support.level_samples import drawn_datapath, drawn_row, write_datapath
+from support.whole import tries
 
 from emu.base.errors import EmuError, OperandError
 from emu.cli.main import run
@@ -88,7 +89,7 @@ def test_operands_that_a_datapath_does_not_have_are_refused():
         row_of(plan_of("bf16_register_random"), "0" * 16, "0" * 16, None, None, None, "xyz")
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(600, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [40, pytest.param(tries(250, 600), marks=pytest.mark.exhaustive)])
 def test_drawn_datapaths_are_explained(count):
     """The trace ends in the code of the reference model, is plain data, and each register's sum, less what it lost, is what it holds."""
     seen = 0

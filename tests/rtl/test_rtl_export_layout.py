@@ -81,7 +81,7 @@ def simulate(tool: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tool", "shapes", "least"), [("icarus", 6, 3500), pytest.param("verilator", 1, 450, marks=pytest.mark.exhaustive)]
+    ("tool", "shapes", "least"), [("icarus", 6, 3500), pytest.param("verilator", 1, 450, marks=pytest.mark.cases(0, 0))]
 )
 def test_places_and_inverse_in_a_simulator(tool: str, shapes: int, least: int, tmp_path: Path) -> None:
     if shutil.which("iverilog" if tool == "icarus" else tool) is None:

@@ -23,7 +23,7 @@ OTHERS = {
     "dot": "dot__e2m1xe2m1_ue4m3_to_fp32__blackwell_mxf4nvf4_b16_ue4m3__smoke",
     "accumulate": "accumulate__e1m2xe1m2_ue4m3_to_fp32__int64_b16__smoke",
 }
-PLAYED = ("decode", "accumulate")
+PLAYED = ("accumulate",)
 # fault -> (cycles of latency, exit code, reason); x and z are bits like others here
 FAULTS = {
     "none": (3, 0, "none"),

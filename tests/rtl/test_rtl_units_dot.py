@@ -240,8 +240,8 @@ def test_directed_and_smoke_rows_in_icarus(name, need, work):
         assert judged(name, stem, "icarus", work) == (0, "PASS reason=none"), stem
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["lane_nv_like_e2m1_pipe", *(["chain_int64_e1m2"] if ALL else [])])
+@pytest.mark.cases(0, 0)  # Icarus plays the same rows
+@pytest.mark.parametrize("name", ["lane_nv_like_e2m1_pipe", "chain_int64_e1m2"])
 def test_directed_rows_in_verilator(name, need, work):
     need("verilator", "make", "g++")
     assert judged(name, UNITS[name].suites[0], "verilator", work) == (0, "PASS reason=none")

@@ -104,7 +104,7 @@ def test_sizes_have_every_engine_and_threads(capsys: pytest.CaptureFixture[str])
     assert all(float(row[1]) > 0 and float(row[2]) > 0 for row in rows)
 
 
-@pytest.mark.exhaustive  # twenty processes
+@pytest.mark.cases(0, 0)  # twenty processes
 def test_start_up(capsys: pytest.CaptureFixture[str]) -> None:
     from tools.bench.startup import CASES
 

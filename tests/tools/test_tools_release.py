@@ -247,7 +247,7 @@ def test_commands_are_told_where_their_tasks_run(tree, monkeypatch, capsys):
         assert f"cluster {address!r}: write local:N, or the address of a scheduler" in capsys.readouterr().err
 
 
-@pytest.mark.exhaustive  # Dask waits some seconds for a scheduler
+@pytest.mark.cases(0, 0)  # Dask waits some seconds for a scheduler
 def test_no_step_begins_where_no_scheduler_answers(tree, monkeypatch, capsys):
     need_cluster()
     monkeypatch.setattr(command, "ANSWER", 0.1)

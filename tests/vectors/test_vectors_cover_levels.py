@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from support.level_samples import drawn_datapath, drawn_row
+from support.whole import tries
 
 from emu.base.errors import EmuError
 from emu.cli.main import run
@@ -20,7 +21,7 @@ from emu.vectors.coverage.count import crosses_of, model_of, planned_rows
 RANDOM = "dot__bf16xbf16_to_bf16__bf16_register_random__directed"
 
 
-@pytest.mark.parametrize("count", [80, pytest.param(1500, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [80, pytest.param(tries(500, 1500), marks=pytest.mark.exhaustive)])
 def test_every_event_of_a_drawn_datapath_has_a_bin(count):
     """Whatever a row of a valid datapath does is named by the model."""
     model = model_of("levels")

@@ -101,15 +101,21 @@ class Graph:
         return out ^ 1
 
     def write(self, path: Path, outputs: Mapping[str, int]) -> None:
-        """Write a binary AIGER file with named outputs; input i is called `v<i>`."""
+        """Write a binary AIGER file with named outputs and all that they need; input i is called `v<i>`, and every input is there."""
         place: dict[int, int] = {0: 0}
-        for node, kind in enumerate(self.kinds):
-            if node and isinstance(kind, int):
+        needed = bytearray(len(self.kinds))
+        for lit in outputs.values():
+            needed[lit >> 1] = 1
+        for node in range(len(self.kinds) - 1, 0, -1):
+            kind = self.kinds[node]
+            if isinstance(kind, int):
                 place[node] = 2 * (kind + 1)
+            elif needed[node]:
+                needed[kind[0] >> 1] = needed[kind[1] >> 1] = 1
         body = bytearray()
         count = self.inputs
         for node, kind in enumerate(self.kinds):
-            if not isinstance(kind, int):
+            if needed[node] and not isinstance(kind, int):
                 count += 1
                 place[node] = 2 * count
                 low, high = sorted(place[lit >> 1] ^ (lit & 1) for lit in kind)
@@ -131,14 +137,18 @@ def _leb(value: int) -> bytes:
 
 
 class Unrolled(NamedTuple):
-    """outputs: name -> literal of "1 at some edge".
+    """outputs: name -> its literal at each edge.
 
     inputs: number of an input -> (symbol, edge); RIGID: the same at all edges, START: of a register before the first one.
     """
 
     graph: Graph
-    outputs: dict[str, int]
+    outputs: dict[str, list[int]]
     inputs: dict[int, tuple[str, int]]
+
+    def some(self, name: str, edges: int | None = None) -> int:
+        """Return the literal of "1 at some edge" of an output. edges: the first ones alone; None: all."""
+        return self.graph.lor(self.outputs[name][:edges])
 
 
 def unroll(
@@ -176,4 +186,4 @@ def unroll(
         for number, lit in enumerate(design.outputs):
             seen[design.name("o", number)].append(value[lit & ~1] ^ (lit & 1))
         state = {latch.lit: value[latch.next & ~1] ^ (latch.next & 1) for latch in design.latches}
-    return Unrolled(graph, {name: graph.lor(lits) for name, lits in seen.items()}, inputs)
+    return Unrolled(graph, seen, inputs)

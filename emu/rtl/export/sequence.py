@@ -249,8 +249,8 @@ class _Question:
     def _write(self, slot: int, bound: int, window: int) -> tuple[Callable[[str], Verdict], list[str]]:
         """Write the outputs over a window; return who answers for one of them, and their names."""
         unrolled = self._unrolled(slot, bound, window)
-        unrolled.graph.write(self.work / AIGER, unrolled.outputs)
         names = list(unrolled.outputs)
+        unrolled.graph.write(self.work / AIGER, {name: unrolled.some(name) for name in names})
         return lambda name: solve(self.work, self.seconds, names.index(name)), names
 
     def _unrolled(self, slot: int, bound: int, window: int) -> Unrolled:
@@ -273,13 +273,13 @@ class _Question:
     def _shortest(self, name: str, slot: int, bound: int) -> _Found:
         """Return the counterexample of the shortest window that has one."""
         low, high, best = 0, self._window(bound), None
+        whole = self._unrolled(slot, bound, high)
         while best is None or high - low > 1:
             middle = (low + high) // 2 if best is not None else high
-            shorter = self._unrolled(slot, bound, middle)
-            shorter.graph.write(self.work / AIGER, {name: shorter.outputs[name]})
+            whole.graph.write(self.work / AIGER, {name: whole.some(name, self._resets + middle)})
             verdict = solve(self.work, self.seconds, 0)
             if verdict.kind == "counterexample":
-                best, high = _stimulus(verdict.model, shorter, self._resets, middle, slot, bound + self.env.beats_out - 1), middle
+                best, high = _stimulus(verdict.model, whole, self._resets, middle, slot, bound + self.env.beats_out - 1), middle
             elif best is None:
                 return _Found("unknown", bound, high, f"{name}: {verdict.why}")
             else:
@@ -294,7 +294,7 @@ def _parts(name: str) -> tuple[str, int]:
 
 
 def _stimulus(model: Mapping[str, int], unrolled: Unrolled, resets: int, edges: int, slot: int, limit: int) -> Stimulus:
-    """Return the values of a model by port and edge."""
+    """Return the values of a model by port and edge. edges: so many after the resets; of more the graph may have inputs."""
     rigid: dict[str, int] = {}
     start: dict[str, int] = {}
     steps: list[dict[str, int]] = [{} for _ in range(resets + edges)]
@@ -302,7 +302,7 @@ def _stimulus(model: Mapping[str, int], unrolled: Unrolled, resets: int, edges: 
         base, bit = _parts(name)
         if edge == START:
             start[name] = model.get(f"v{number}", 0)
-        elif base and "$" not in base:
+        elif base and "$" not in base and edge < resets + edges:
             place = rigid if edge == RIGID else steps[edge]
             place[base] = place.get(base, 0) | model.get(f"v{number}", 0) << bit
     return Stimulus(rigid, start, steps, resets, slot, limit)

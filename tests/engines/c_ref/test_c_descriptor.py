@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.whole import tries
 
 from emu.base.errors import EmuError, EngineError
 from emu.engines.c_ref import convert
@@ -307,7 +308,8 @@ def test_drawn_datapaths_of_levels_mean_the_same_from_a_file() -> None:
 
 @pytest.mark.exhaustive
 def test_many_drawn_datapaths_of_levels_mean_the_same_from_a_file() -> None:
-    assert sum(compare_drawn_levels(seed) for seed in range(1000, 3000)) > 1600
+    count = tries(600, 2000)
+    assert sum(compare_drawn_levels(seed) for seed in range(1000, 1000 + count)) > 0.8 * count
 
 
 def test_both_forms_of_a_datapath_stand_in_one_file() -> None:

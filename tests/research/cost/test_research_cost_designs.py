@@ -61,7 +61,7 @@ def test_a_wrong_gate_is_found(need, tmp_path: Path) -> None:
         list(energy.lines(task, SIMPLE, tmp_path, None, {}))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.cases(0, 0)
 def test_the_rotation_is_exact_above_its_cut(need, tmp_path: Path) -> None:
     need("yosys")
     task = synthesised("rotate16", "any", tmp_path)
