@@ -58,7 +58,7 @@ def test_a_file_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     words = ("--elements", "4096", "--only", "decode", "--history", str(path))
     assert run(*words) == 0 and run(*words, "--plot", str(picture)) == 0
     data = json.loads(path.read_text())
-    assert [len(each["rows"]) for each in data["runs"]] == [1, 1] and len(data["runs"][1]["rows"][0]["rates"]) == 5
+    assert [len(each["rows"]) for each in data["runs"]] == [2, 2] and len(data["runs"][1]["rows"][0]["rates"]) == 5
     assert picture.read_text().count("<svg") == 1
     data["runs"][1]["rows"][0]["rates"] = [1e9] * 5
     path.write_text(json.dumps(data))
