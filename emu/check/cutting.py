@@ -19,31 +19,11 @@ def cut(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tupl
     if not index:
         return dict(operands), ()
     tall, wide = form.together(form.shapes(operands).get("codes", operands[form.main].shape))
-    row, column = first_element(form, operands, name, index)
+    row, column = form.first_element(operands, name, index)
     top, left = row // tall * tall, column // wide * wide
     out = rectangle(form, operands, (top, top + tall), (left, left + wide))
-    inner = form.shapes(out)
-    base = inner.get("codes", out[form.main].shape)
-    return out, ((row - top) * inner[name][0] // base[0], (column - left) * inner[name][1] // base[1])
-
-
-def first_element(form: Form, operands: Arrays, name: str, index: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the first element that an answer belongs to: of a scale the first of its block."""
-    if not index:
-        return ()
-    shapes = form.shapes(operands)
-    tall, wide = elements_of(form, shapes.get("codes", operands[form.main].shape), shapes[name])
-    return index[0] * tall, index[1] * wide
-
-
-def elements_of(form: Form, whole: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return rows and columns of the elements that an answer belongs to. whole: of the elements.   shape: of the answers."""
-    if shape == whole:
-        return 1, 1
-    tall, wide = (
-        -(-size // tile) * tile // count for size, tile, count in zip(whole, form.tile, shape, strict=True)
-    )  # a tail is filled up
-    return tall, wide
+    down, across = form.elements_of(operands, name)
+    return out, ((row - top) // down, (column - left) // across)
 
 
 def _rows(form: Form, operands: Arrays, row: int) -> tuple[dict[str, Bits], int]:

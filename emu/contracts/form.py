@@ -26,6 +26,7 @@ from emu.engines.run import run_amax
 from emu.spec import derive, get
 from emu.spec.contract import ContractName
 from emu.spec.models import Block, Format, Recipe, Rounding, Transform
+from emu.spec.programs.types import extent_of
 
 if TYPE_CHECKING:
     from emu.contracts.contract import Contract
@@ -123,6 +124,21 @@ class Form:
     def together(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """Return rows and columns of what shares a scale in a matrix of a shape: a tile, or the whole row."""
         return self.tile
+
+    def elements_of(self, operands: Arrays, name: str) -> tuple[int, int]:
+        """Return rows and columns of the elements that one answer belongs to: of a level those that share its code."""
+        level = None if self.block is None else next((level for level in self.block.facts.levels if level.name == name), None)
+        if self.block is None or level is None:
+            return 1, 1
+        extent, (rows, columns) = extent_of(level.granularity, self.block), operands[self.main].shape
+        return extent.rows or rows, extent.columns or columns
+
+    def first_element(self, operands: Arrays, name: str, index: tuple[int, ...]) -> tuple[int, int]:
+        """Return the first element that an answer belongs to."""
+        if not index:  # an answer of the whole tensor
+            return 0, 0
+        tall, wide = self.elements_of(operands, name)
+        return index[0] * tall, index[1] * wide
 
     @property
     def transform(self) -> Transform | None:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 
-from emu.check.cutting import cut, first_element
+from emu.check.cutting import cut
 from emu.check.report.findings import example_of
 from emu.check.shrink import Shrunk
 from emu.contracts import parse
@@ -28,9 +28,26 @@ def test_a_scale_has_the_elements_of_its_block(name, shape, place, first, size):
     form = parse(name).form(get("format", "fp32"))
     x = np.arange(shape[0] * shape[1], dtype=np.uint32).reshape(shape)
     operands = {"x": x} | ({"tensor_amax": np.array(0x40000000, np.uint32)} if "tensor_amax" in form.extras else {})
-    assert first_element(form, operands, "scale", place) == first and first_element(form, operands, "codes", place) == place
+    assert form.first_element(operands, "scale", place) == first and form.first_element(operands, "codes", place) == place
     part, at = cut(form, operands, "scale", place)
     assert at == (0, 0) and part["x"].shape == size and part["x"][0, 0] == x[first]
+
+
+def test_the_steps_of_a_scale_are_those_of_its_block():
+    """40 elements are filled up to 48: the third scale begins at element 32, not at two thirds of 40."""
+    form = parse("quantize/nvfp4_te_ref").form(get("format", "fp32"))
+    operands = {"x": np.arange(40, dtype=np.uint32).reshape(1, 40) + 0x3F800000, "tensor_amax": np.array(0x40000000, np.uint32)}
+    assert form.steps(operands, (0, 2), "scale")[0].startswith("x[0, 32] = ")
+
+
+def test_a_value_behind_a_tail_that_stays_keeps_its_place():
+    """Codes are filled up to 32, values are not: the last value of the part is the last of the whole."""
+    form = parse("quantize/nvfp4_f46_abs_max").form(get("format", "fp32"))
+    x = np.arange(20, dtype=np.uint32).reshape(1, 20) + 0x3F800000
+    part, at = cut(
+        form, {"x": x} | ({"tensor_amax": np.array(0x40000000, np.uint32)} if "tensor_amax" in form.extras else {}), "values", (0, 19)
+    )
+    assert part["x"][at] == x[0, 19]
 
 
 def test_the_link_of_a_scale_opens_its_tile():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.check.cutting import cut, first_element
+from emu.check.cutting import cut
 from emu.check.judge import Difference, format_of
 from emu.check.progress import tell
 from emu.check.report.model import CLASSES, Example, Failure
@@ -113,7 +113,7 @@ def example_of(checker: _Checker, shrunk: Shrunk, name: str, stage: str) -> Exam
         steps = (f"(not explained: {error})",)
     note = "" if shrunk.alone else "only inside the whole question: the part by itself comes out right, or is too large to be cut"
     place = stage + ("" if not index else f"[{', '.join(map(str, index))}]")
-    element = index if form.block is None else first_element(form, shrunk.operands, stage, index)
+    element = form.first_element(shrunk.operands, stage, index) if index and form.block is not None else index
     shown = of_operands(form.operation, shrunk.operands, element) if shrunk.alone else Part(None)
     return Example(
         operands_text(form, shrunk, stage), place, code_text(want, fmt), code_text(have, fmt), shrunk.why, steps, shrunk.calls, note, *shown

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emu.base.errors import EmuError
-from emu.check.cutting import cut, elements_of
+from emu.check.cutting import cut
 from emu.check.judge import Difference, format_of, is_nan
 from emu.contracts.form import FLAGS, Arrays, Bits, Expected, Form, spread
 from emu.engines.exact.convert import convert_value
@@ -89,11 +89,9 @@ def inputs_near(form: Form, case: Case, name: str, index: Index) -> Bits:
         return np.concatenate([np.atleast_1d(case.operands[name][index[0]]) for name in alike])
     if not index:
         return main.reshape(-1)
-    shape = case.expected.arrays[name].shape
-    whole = case.expected.arrays["codes"].shape if "codes" in case.expected.arrays else main.shape
-    tall, wide = elements_of(form, whole, shape)
+    tall, wide = form.elements_of(case.operands, name)
     if tall == wide == 1 and form.block is not None:
-        tall, wide = form.together(whole)
+        tall, wide = form.together(main.shape)
         top, left = index[0] // tall * tall, index[1] // wide * wide
     else:
         top, left = index[0] * tall, index[1] * wide

@@ -223,15 +223,7 @@ class QuantizeForm(Form):
 
     def steps(self, operands: Arrays, index: tuple[int, ...], name: str = "", profile: str | None = None) -> list[str]:
         """The steps of the program that lead to an answer, of a small tensor."""
-        return list(self._steps(operands, self.element(operands, index, name), name, profile))
-
-    def element(self, operands: Arrays, index: tuple[int, ...], name: str) -> tuple[int, int]:
-        """Return the first element of a place of an answer."""
-        if not index:
-            return 0, 0
-        shapes = self.shapes(operands)
-        base, shape = shapes.get("codes", operands[self.main].shape), shapes[name]
-        return index[0] * base[0] // shape[0], index[1] * base[1] // shape[1]
+        return list(self._steps(operands, self.first_element(operands, name, index), name, profile))
 
     def _steps(self, operands: Arrays, at: tuple[int, int], name: str, profile: str | None) -> Iterator[str]:
         program, cells = trace_quantize(self, operands)
