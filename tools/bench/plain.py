@@ -30,87 +30,54 @@ def library() -> ctypes.CDLL | None:
         return ctypes.CDLL(str(out))  # stays mapped when the file is gone
 
 
-def _pointer(array: Any) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
+def _beside(wanted: tuple[Any, ...], function: str, *given: Any) -> Job | None:
+    """Return a call of plain C that makes new arrays, when they have the bits of `wanted`, which emu gives; None without a compiler.
+
+    given: arguments of the function, its arrays and numbers; None in the place of the new arrays. Raises: AssertionError (other bits).
+    """
+    found = library()
+    if found is None:
+        return None
+    called = getattr(found, function)
+
+    def work() -> tuple[Any, ...]:
+        made = tuple(np.empty(array.shape, array.dtype) for array in wanted)
+        arguments = [argument for part in given for argument in (made if part is None else (part,))]
+        called(*(ctypes.c_void_p(part.ctypes.data) if isinstance(part, np.ndarray) else part for part in arguments))
+        return made
+
+    assert [array.tobytes() for array in work()] == [array.tobytes() for array in wanted], "plain C gives other bits"
+    return work
 
 
 def convert(x: Any) -> Job | None:
-    """Return float32 to E2M1 by plain C, into a new array, as emu.convert does; None without a compiler."""
-    found = library()
-
-    def work() -> Any:
-        assert found is not None
-        codes = np.empty(x.shape, np.uint8)
-        found.plain_convert(_pointer(x), _pointer(codes), ctypes.c_size_t(x.size))
-        return codes
-
-    return None if found is None else _same(work, emu.convert(x, "e2m1"))
+    """Return float32 to E2M1, as emu.convert does."""
+    return _beside((emu.convert(x, "e2m1"),), "plain_convert", x, None, ctypes.c_size_t(x.size))
 
 
 def decode(x: Any) -> Job | None:
-    """Return E2M1 codes to float32 by plain C, into a new array; None without a compiler."""
-    found, codes = library(), emu.convert(x, "e2m1")
-
-    def work() -> Any:
-        assert found is not None
-        values = np.empty(codes.shape, np.float32)
-        found.plain_decode(_pointer(codes), _pointer(values), ctypes.c_size_t(codes.size))
-        return values
-
-    return None if found is None else _same(work, emu.decode(codes, "e2m1"))
+    """Return E2M1 codes to float32."""
+    codes = emu.convert(x, "e2m1")
+    return _beside((emu.decode(codes, "e2m1"),), "plain_decode", codes, None, ctypes.c_size_t(codes.size))
 
 
 def mxfp4(x: Any) -> Job | None:
-    """Return MXFP4 of torchao, scale rounded down, by plain C, into new arrays; None without a compiler."""
-    found = library()
-
-    def work() -> Any:
-        assert found is not None
-        codes, scales = np.empty(x.shape, np.uint8), np.empty((*x.shape[:-1], x.shape[-1] // 32), np.uint8)
-        found.plain_mxfp4(_pointer(x), _pointer(codes), _pointer(scales), ctypes.c_size_t(scales.size))
-        return codes, scales
-
-    if found is None:
-        return None
-    wanted = emu.quantize(x, "mxfp4_torchao_floor")
-    _same(lambda: work()[1], wanted.scales)
-    _same(lambda: work()[0], wanted.codes)
-    return work
+    """Return MXFP4 of torchao, scale rounded down."""
+    return _blocks(x, "mxfp4_torchao_floor", "plain_mxfp4")
 
 
 def nvfp4(x: Any) -> Job | None:
-    """Return NVFP4 of Transformer Engine's reference by plain C, into new arrays; None without a compiler."""
-    found = library()
+    """Return NVFP4 of Transformer Engine's reference."""
+    return _blocks(x, "nvfp4_te_ref", "plain_nvfp4")
 
-    def work() -> Any:
-        assert found is not None
-        codes, scales = np.empty(x.shape, np.uint8), np.empty((*x.shape[:-1], x.shape[-1] // 16), np.uint8)
-        found.plain_nvfp4(_pointer(x), _pointer(codes), _pointer(scales), ctypes.c_size_t(scales.size))
-        return codes, scales
 
-    if found is None:
-        return None
-    wanted = emu.quantize(x, "nvfp4_te_ref")
-    _same(lambda: work()[1], wanted.scales)
-    _same(lambda: work()[0], wanted.codes)
-    return work
+def _blocks(x: Any, recipe: str, function: str) -> Job | None:
+    wanted = emu.quantize(x, recipe)
+    return _beside((wanted.codes, wanted.scales), function, x, None, ctypes.c_size_t(wanted.scales.size))
 
 
 def nvfp4_back(x: Any) -> Job | None:
-    """Return the values of those codes and scales by plain C, into a new array; None without a compiler."""
-    found, given = library(), emu.quantize(x, "nvfp4_te_ref")
-    codes, scales, tensor = np.array(given.codes), np.array(given.scales), ctypes.c_float(float(np.abs(x).max()))
-
-    def work() -> Any:
-        assert found is not None
-        values = np.empty(x.shape, np.float32)
-        found.plain_nvfp4_back(_pointer(codes), _pointer(scales), tensor, _pointer(values), ctypes.c_size_t(scales.size))
-        return values
-
-    return None if found is None else _same(work, given.dequantize())
-
-
-def _same(work: Job, wanted: Any) -> Job:
-    """Return the job, when it gives the bits that emu gives. Raises: AssertionError."""
-    assert np.asarray(work()).tobytes() == np.asarray(wanted).tobytes(), "plain C gives other bits"
-    return work
+    """Return the values of the codes and scales of NVFP4."""
+    given = emu.quantize(x, "nvfp4_te_ref")
+    tensor, blocks = ctypes.c_float(float(np.abs(x).max())), ctypes.c_size_t(given.scales.size)
+    return _beside((given.dequantize(),), "plain_nvfp4_back", given.codes, given.scales, tensor, None, blocks)

@@ -231,27 +231,27 @@ class _Question:
 
     def _answered(self, slot: int, bound: int) -> _Found:
         window = self._window(bound)
-        asked, names = self._write(slot, bound, window)
-        bads, seen = ([name for name in names if name.startswith(word)] for word in ("bad", "seen"))
+        asked, whole = self._write(slot, bound, window)
+        bads, seen = ([name for name in whole.outputs if name.startswith(word)] for word in ("bad", "seen"))
         assert len(bads) == self.env.rows and len(seen) == self.env.rows * len(self.env.outputs)
         for name in ("broken", *bads, "late"):
             verdict = asked(name)
             if verdict.kind == "unknown":
                 return _Found("unknown", bound, window, f"{name}: {verdict.why}")
             if verdict.kind == "counterexample":
-                return self._shortest(name, slot, bound)
+                return self._shortest(name, verdict, whole, slot, bound)
         for name in seen:
             verdict = asked(name)
             if verdict.kind != "counterexample":
                 return _Found("unknown", bound, window, VACUOUS if verdict.kind == "proven" else verdict.why)
         return _Found("proven", bound, window)
 
-    def _write(self, slot: int, bound: int, window: int) -> tuple[Callable[[str], Verdict], list[str]]:
-        """Write the outputs over a window; return who answers for one of them, and their names."""
+    def _write(self, slot: int, bound: int, window: int) -> tuple[Callable[[str], Verdict], Unrolled]:
+        """Write the outputs over a window; return who answers for one of them, and the graph."""
         unrolled = self._unrolled(slot, bound, window)
         names = list(unrolled.outputs)
         unrolled.graph.write(self.work / AIGER, {name: unrolled.some(name) for name in names})
-        return lambda name: solve(self.work, self.seconds, names.index(name)), names
+        return lambda name: solve(self.work, self.seconds, names.index(name)), unrolled
 
     def _unrolled(self, slot: int, bound: int, window: int) -> Unrolled:
         known = {"slot": slot, "limit": bound + self.env.beats_out - 1, "emu_clk": 0}
@@ -270,20 +270,18 @@ class _Question:
     def _resets(self) -> int:
         return 1 if self.model.clock is None else RESET_EDGES
 
-    def _shortest(self, name: str, slot: int, bound: int) -> _Found:
-        """Return the counterexample of the shortest window that has one."""
-        low, high, best = 0, self._window(bound), None
-        whole = self._unrolled(slot, bound, high)
-        while best is None or high - low > 1:
-            middle = (low + high) // 2 if best is not None else high
+    def _shortest(self, name: str, found: Verdict, whole: Unrolled, slot: int, bound: int) -> _Found:
+        """Return the counterexample of the shortest window that has one. found: over the whole window, whose graph is `whole`."""
+        low, high = 0, self._window(bound)
+        while high - low > 1:
+            middle = (low + high) // 2
             whole.graph.write(self.work / AIGER, {name: whole.some(name, self._resets + middle)})
             verdict = solve(self.work, self.seconds, 0)
             if verdict.kind == "counterexample":
-                best, high = _stimulus(verdict.model, whole, self._resets, middle, slot, bound + self.env.beats_out - 1), middle
-            elif best is None:
-                return _Found("unknown", bound, high, f"{name}: {verdict.why}")
+                found, high = verdict, middle
             else:
                 low = middle
+        best = _stimulus(found.model, whole, self._resets, high, slot, bound + self.env.beats_out - 1)
         return _Found("silent" if name == "late" else "counterexample", bound, high, "", name, best)
 
 
