@@ -144,4 +144,5 @@ def cases() -> list[Case]:
         Case("dequantize nvfp4_te_ref", dequantize, "memory copy", peers.memory_copy, None),
         Case("quantize nvfp4_te_4over6_mse_256", quantize("nvfp4_te_4over6_mse_256", "auto"), "memory copy", peers.memory_copy, None),
         Case("quantize hif4", quantize("hif4", "auto"), "memory copy", peers.memory_copy, None),
+        Case("quantize if4_mse", quantize("if4_mse", "auto"), "memory copy", peers.memory_copy, None),
     ]

@@ -55,6 +55,7 @@ class _Lib:
     EMU_TO_EVEN: Final[int]
     EMU_TO_ZERO: Final[int]
     EMU_TO_AWAY: Final[int]
+    EMU_TO_EVEN_WRAPPED: Final[int]
     EMU_ADDS_IN_TURN: Final[int]
     EMU_ADDS_IN_HALVES: Final[int]
     EMU_ADDS_AS_TREE: Final[int]

@@ -7,7 +7,9 @@ point: it rounds binary32 numbers as they are, so nothing between those points d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +21,7 @@ from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check
 from emu.engines.native.program import KernelPlanBuilder
-from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require
+from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require, run_steps
 from emu.engines.native.tables import decides_by_bf16, decision_points, decode_table, source_of, table_of
 from emu.spec import derive, digest
 from emu.spec.ieee import binary_format, direction, is_binary32, is_nearest_even, is_single, is_within
@@ -27,7 +29,7 @@ from emu.spec.models import Format, Recipe
 from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.programs.program import Program, cast_entry, quantize_program
 from emu.spec.programs.steps import OPERATIONS
-from emu.spec.programs.types import TENSOR, Constant, Extent, Instruction, extent_of
+from emu.spec.programs.types import TENSOR, Argument, Constant, Extent, Instruction, extent_of
 from emu.spec.registry import get
 
 MOST_ROWS: Final = 1024  # of a name of a tile: 256 KiB
@@ -84,7 +86,7 @@ class _TileBuilder(KernelPlanBuilder):
         require(is_binary32(program.arithmetic) and program.drawing is None and self.rotated is None)
         rows, columns = self.shape
         require(rows * columns <= MOST_ROWS and columns <= lib.EMU_TILE_TERMS)
-        items = self.live()
+        items = self.shortened(self.live())
         once = [item for item in items if item.type.extent == TENSOR]
         steps = [item for item in items if item.type.extent != TENSOR]
         made = {item.out: self.tile_step(item) for item in (*once, *steps)}
@@ -112,6 +114,37 @@ class _TileBuilder(KernelPlanBuilder):
                 kept.append(item)
                 wanted |= {arg for arg in item.args if isinstance(arg, str)}
         return kept[::-1]
+
+    def shortened(self, items: list[Instruction]) -> list[Instruction]:
+        """Return the steps without clamps that only a cast reads and that change none of its codes: those at the ends of its format."""
+        read = Counter([*(arg for item in items for arg in item.reads), *self.program.outputs.values()])
+        by_name, source = {item.out: item for item in items}, dict[str, Argument]()
+        for item in items:
+            chain, arg = list[Instruction](), item.args[0] if item.op == "cast" else ""
+            while isinstance(arg, str) and read[arg] == 1 and arg in by_name and _is_unary(by_name[arg]):
+                chain.insert(0, by_name[arg])
+                arg = chain[0].args[0]
+            clamps = {each.out: each.args[0] for each in chain if each.op == "clamp"}
+            if clamps and self.saturates(item, chain, clamps):
+                source |= clamps
+        return [replace(item, args=_args(item, source)) for item in items if item.out not in source]
+
+    def saturates(self, cast: Instruction, chain: list[Instruction], clamps: dict[str, Argument]) -> bool:
+        """Tell whether a cast after a chain of unary steps gives the same codes without the clamps, wherever one of them may change."""
+        step = _TileBuilder(self.program).kernel_step(cast)
+        if step.operation not in (lib.EMU_STEP_CAST_SIGNED, lib.EMU_STEP_CAST_INTEGER):
+            return False
+        assert cast.to is not None
+        inputs = _near(cast.to, [arg.bits for each in chain for arg in each.args if isinstance(arg, Constant)])
+        shorter = [replace(each, args=_args(each, clamps)) for each in chain if each.out not in clamps]
+        return np.array_equal(run_one(step, self.after(chain, inputs)), run_one(step, self.after(shorter, inputs)))
+
+    def after(self, chain: list[Instruction], inputs: Codes) -> Codes:
+        """Return what a chain of unary steps makes of numbers."""
+        inner = KernelPlanBuilder(self.program)
+        numbers = [inner.register(str(item.args[0])) for item in chain]
+        steps = [inner.step(item)[0] for item in chain]
+        return run_steps(steps, inputs, numbers[0], inner.register(chain[-1].out), inner.constants, lib.EMU_PORTABLE) if chain else inputs
 
     def extent(self, arg: str | Constant) -> Extent:
         """Return where an argument lives."""
@@ -253,7 +286,9 @@ class _TileBuilder(KernelPlanBuilder):
         if isinstance(facts, FloatFacts) and derive.codes(item.to).sign_bit and bits <= 8 and _is_plain(facts) and toward in TOWARD:
             out.operation, out.variant = lib.EMU_STEP_CAST_SIGNED, TOWARD[str(toward)]
             out.frac_bits, out.bias, out.largest, out.sign_bit = facts.frac_bits, facts.bias, derive.codes(item.to).max_code, bits - 1
-            out.wraps = (1 << bits) - 1 if entry.overflow == "wrap" else 0
+            if entry.overflow == "wrap":
+                require(toward == "rne")
+                out.variant, out.wraps = lib.EMU_TO_EVEN_WRAPPED, (1 << bits) - 1
             if self.computes(out, item, entry.nan):
                 return
         if (
@@ -291,10 +326,7 @@ class _TileBuilder(KernelPlanBuilder):
     def agrees(self, step: Any, item: Instruction) -> bool:
         """Tell whether a cast by arithmetic equals the C reference on every bf16 number and beside every decision point."""
         assert item.to is not None and item.rounding is not None
-        points = np.array([float(point) for point in decision_points(item.to)], np.float64).astype(np.float32).view(np.uint32)
-        beyond = np.array([float(2**k) for k in range(-2, 12)], np.float32).view(np.uint32)
-        near = np.concatenate([np.concatenate([points, beyond]) + np.uint32(k) for k in (0, 1, 2)] + [points[points > 0] - np.uint32(1)])
-        inputs = np.concatenate([EVERY_BF16, near, near | np.uint32(1 << 31)])
+        inputs = _near(item.to)
         codes, unanswered = convert_with_open(inputs, get("format", "fp32"), item.to, item.rounding, cast_entry(item))
         wanted = np.where(unanswered != 0, np.uint32(lib.EMU_TILE_OPEN), codes.astype(np.uint32))
         return np.array_equal(run_one(step, inputs), wanted)
@@ -330,6 +362,32 @@ class _TileBuilder(KernelPlanBuilder):
             out.sign_bit, finite = half.bit_length() - 1, finite[finite < half]
         out.operation, out.largest = lib.EMU_STEP_NEAREST, finite.size
         out.values, out.codes = self.hold("uint32_t[]", values[finite]), self.hold("uint8_t[]", finite.astype(np.uint8))
+
+
+def _near(fmt: Format, ends: Sequence[int] = ()) -> Codes:
+    """Return bits of every bf16 number and, of both signs, of those beside decision points, powers of two and `ends`."""
+    points = np.array([float(point) for point in decision_points(fmt)], np.float64).astype(np.float32).view(np.uint32)
+    points = np.concatenate([points, np.array(ends, np.uint32) & np.uint32(0x7FFFFFFF)])
+    beyond = np.array([float(2**k) for k in range(-2, 12)], np.float32).view(np.uint32)
+    near = np.concatenate([np.concatenate([points, beyond]) + np.uint32(k) for k in (0, 1, 2)] + [points[points > 0] - np.uint32(1)])
+    return np.concatenate([EVERY_BF16, near, near | np.uint32(1 << 31)])
+
+
+def _is_unary(item: Instruction) -> bool:
+    """Tell whether a step changes numbers of one name to constants: a clamp, or a selection."""
+    others = item.args[1:]
+    if item.op == "select" and item.args[2:] == item.args[:1]:
+        others = others[:1]
+    return item.op in ("clamp", "select") and all(isinstance(arg, Constant) for arg in others)
+
+
+def _args(item: Instruction, source: dict[str, Argument]) -> tuple[Argument, ...]:
+    """Return the arguments of a step where names of clamps give way to what they clamp."""
+    found = list(item.args)
+    while gone := [k for k, arg in enumerate(found) if isinstance(arg, str) and arg in source]:
+        for k in gone:
+            found[k] = source[str(found[k])]
+    return tuple(found)
 
 
 def _is_plain(facts: FloatFacts) -> bool:

@@ -26,6 +26,7 @@ from emu.engines.native.tiles import tile_plan_of
 from emu.engines.numpy.block import quantize as quantize_numpy
 from emu.spec import derive, get, names
 from emu.spec.derive import EntryCodes
+from emu.spec.models import Recipe
 
 FORMS = range(kernel.BEST_FORM + 1)
 FP32, RNE = get("format", "fp32"), get("rounding", "rne")
@@ -126,6 +127,11 @@ def run(form, operation, arguments, rows, terms=1, shift=(0, 0, 0, 0), **more):
     return room[starts[-1] :]
 
 
+def steps_of(plan):
+    """Return the steps of a plan on each tile."""
+    return [plan.pointer.steps[k] for k in range(plan.pointer.step_count)]
+
+
 def lanes(values):
     """Return values as rows of lanes, filled up with the last."""
     rows = -(-len(values) // ACROSS)
@@ -145,10 +151,10 @@ def test_signed_casts(form, mode, name):
     bits = derive.codes(fmt).bits
     how = {"frac_bits": facts.frac_bits, "bias": facts.bias, "largest": derive.codes(fmt).max_code, "sign_bit": bits - 1, "nan": OPEN}
     toward = {"rne": lib.EMU_TO_EVEN, "rz": lib.EMU_TO_ZERO, "rna": lib.EMU_TO_AWAY}[mode]
-    for wraps in (0, (1 << bits) - 1):
-        entry = EntryCodes("wrap" if wraps else "saturate", (OPEN, OPEN), None)
+    for overflow, variant in [("saturate", toward), ("wrap", lib.EMU_TO_EVEN_WRAPPED)][: 2 if mode == "rne" else 1]:
+        entry = EntryCodes(overflow, (OPEN, OPEN), None)
         wanted = [convert_value(decode_code(int(code), FP32), fmt, get("rounding", mode), entry) for code in inputs]
-        found = run(form, lib.EMU_STEP_CAST_SIGNED, [lanes(inputs)], len(lanes(inputs)), variant=toward, wraps=wraps, **how)
+        found = run(form, lib.EMU_STEP_CAST_SIGNED, [lanes(inputs)], len(lanes(inputs)), variant=variant, wraps=(1 << bits) - 1, **how)
         assert found.reshape(-1)[: len(inputs)].tolist() == wanted
     codes = np.array([*range(1 << bits), OPEN], np.uint32)
     found = run(form, lib.EMU_STEP_DECODE_SIGNED, [lanes(codes)], len(lanes(codes)), **how).reshape(-1)[: len(codes)]
@@ -264,6 +270,24 @@ def test_clamps_and_shared_rows(form):
     values = np.arange(8 * ACROSS, dtype=np.float32).reshape(8, ACROSS)
     found = run(form, lib.EMU_STEP_MUL, [values.view(np.uint32), factor.view(np.uint32)], 8, shift=(0, 2, 0, 0))
     assert np.array_equal(found.view(np.float32), values * factor.repeat(4, 0))
+
+
+@pytest.mark.parametrize(("low", "high", "kept"), [
+    ("-6", "6", 0), ("-7", "15/2", 0), ("-5", "6", 2), ("-6", "9/2", 2), ("-6", "5", 2), ("-6", "0x40A00001", 0), ("0", "6", 2),
+])  # fmt: skip
+def test_clamps_that_change_no_code_are_left_out(low, high, kept):
+    """Those of the elements, between a product and a saturating cast: 5 is a tie that goes to 4, so an end there counts."""
+    shipped = get("recipe", "nvfp4_te_4over6_mse_256").model_dump(by_alias=True, exclude_none=True)
+    steps = tuple({**step, "args": (step["args"][0], low, high)} if "clamped_" in step.get("out", "") and step["args"][1] == "-6" else step
+                  for step in shipped["facts"]["steps"])  # fmt: skip
+    recipe = Recipe.model_validate(shipped | {"id": "mine", "facts": shipped["facts"] | {"steps": steps}})
+    plan = tile_plan_of(recipe)
+    assert sum(step.step.operation == lib.EMU_STEP_CLAMP_NUMBERS and step.rows > 1 for step in steps_of(plan)) == kept
+    x = np.random.default_rng(5).standard_normal((4, 160), dtype=np.float32)
+    x[:, ::7] = np.float32(-0.0)
+    for scale in (1, 5 / 6, 2.0**-20):
+        bits = (x * np.float32(scale)).view(np.uint32)
+        assert_same(answer(quantize, recipe, bits, FP32), answer(quantize_numpy, recipe, bits, FP32))
 
 
 @pytest.mark.parametrize("form", FORMS)

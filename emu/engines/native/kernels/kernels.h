@@ -97,7 +97,7 @@ typedef struct emu_kernel_step {
     int32_t largest;   /* cast of a float: the largest finite code */
     int32_t nan;       /* cast and decode of a float: the code of NaN; -1: none */
     int32_t sign_bit;  /* signed casts and decodes: the number of the sign bit */
-    uint32_t wraps;    /* signed casts: not 0: the bits that a code beyond the largest keeps */
+    uint32_t wraps;    /* signed casts, wrapped: the bits that a code keeps */
     const uint8_t *codes;   /* casts: 65536 codes by bf16 code, the value rounded to odd */
     const uint32_t *values; /* decodes: 256 values */
 } emu_kernel_step;
@@ -172,7 +172,7 @@ enum {
     EMU_STEP_CAST_INTEGER = 27,  /* to nearest even, to two's complement of `sign_bit` + 1 bits, saturating at `largest` and -`emax` */
     EMU_STEP_DECODE_INTEGER = 28
 };
-enum { EMU_TO_EVEN = 0, EMU_TO_ZERO = 1, EMU_TO_AWAY = 2 };
+enum { EMU_TO_EVEN = 0, EMU_TO_ZERO = 1, EMU_TO_AWAY = 2, EMU_TO_EVEN_WRAPPED = 3 };
 enum { EMU_ADDS_IN_TURN = 0, EMU_ADDS_IN_HALVES = 1, EMU_ADDS_AS_TREE = 2 };
 enum { EMU_ACROSS = 64, EMU_TILE_TERMS = 256, EMU_TILE_PARTS = 6, EMU_TILE_OPEN = 256 };
 

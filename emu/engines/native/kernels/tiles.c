@@ -23,27 +23,38 @@ typedef struct emu_lanes {
 
 #include "steps.h"
 
-/* A binary32 magnitude on the grid of a float format, as a code that goes on above the largest one. rounding: EMU_TO_*. */
-EMU_INLINE uint32_t grid_code(const emu_kernel_step *step, uint32_t magnitude, int32_t rounding) {
+/* A binary32 magnitude on the grid of a float format, to nearest even, as a code that goes on above the largest one. */
+EMU_INLINE uint32_t endless_code(const emu_kernel_step *step, uint32_t magnitude) {
     const uint32_t drop = (uint32_t)(23 - step->frac_bits), half = (UINT32_C(1) << drop) / 2, even = (magnitude >> drop) & 1;
-    const uint32_t rebias = (uint32_t)(127 - step->bias) << step->frac_bits;
-    const uint32_t last = (uint32_t)(151 - step->bias - step->frac_bits) << 23, tie = last - (UINT32_C(24) << 23);
-    const uint32_t added = rounding == EMU_TO_EVEN ? half - 1 + even : rounding == EMU_TO_AWAY ? half : 0;
-    const float value = emu_as_float(magnitude), sum = value + emu_as_float(last);
-    const uint32_t left = emu_as_bits(value - (sum - emu_as_float(last))); /* as bits: compares of floats would be branches */
-    uint32_t low = emu_as_bits(sum) - last;
-    if (rounding == EMU_TO_ZERO)
-        low -= left >> 31;
-    if (rounding == EMU_TO_AWAY)
-        low += left == tie;
-    return emu_either((int32_t)magnitude < (128 - step->bias) << 23, low, ((magnitude + added) >> drop) - rebias);
+    const uint32_t rebias = (uint32_t)(127 - step->bias) << step->frac_bits, last = (uint32_t)(128 - step->bias + (int32_t)drop) << 23;
+    const uint32_t low = emu_as_bits(emu_as_float(magnitude) + emu_as_float(last)) - last;
+    return emu_either((int32_t)magnitude < (128 - step->bias) << 23, low, ((magnitude + half - 1 + even) >> drop) - rebias);
 }
 
-EMU_INLINE uint32_t signed_code(const emu_kernel_step *step, uint32_t bits, int32_t rounding) {
-    const int32_t magnitude = (int32_t)(bits & EMU_MAGNITUDE), code = (int32_t)grid_code(step, (uint32_t)magnitude, rounding);
-    const uint32_t most = emu_either(code < step->largest, (uint32_t)code, (uint32_t)step->largest);
-    const uint32_t kept = step->wraps ? emu_either(magnitude < (int32_t)EMU_INFINITY, (uint32_t)code & step->wraps, most) : most;
-    return emu_either(magnitude > (int32_t)EMU_INFINITY, (uint32_t)step->nan, kept | ((bits >> 31) << step->sign_bit));
+/* The same up to the largest code, by any rounding: the sum with 2^23 places of the number's own binade has their number in its low bits. */
+EMU_INLINE uint32_t ending_code(const emu_kernel_step *step, uint32_t magnitude, int32_t rounding) {
+    const uint32_t drop = (uint32_t)(23 - step->frac_bits), lowest = (uint32_t)(128 - step->bias) << 23;
+    const uint32_t top = ((uint32_t)step->largest << drop) + ((uint32_t)(127 - step->bias) << 23);
+    const uint32_t kept = (int32_t)magnitude < (int32_t)top ? magnitude : top, field = kept & EMU_INFINITY;
+    const uint32_t binade = (int32_t)field > (int32_t)lowest ? field : lowest, last = binade + (drop << 23);
+    const float value = emu_as_float(kept), sum = value + emu_as_float(last);
+    const uint32_t left = emu_as_bits(value - (sum - emu_as_float(last))); /* as bits: compares of floats would be branches */
+    uint32_t code = emu_as_bits(sum) - last + ((binade - lowest) >> drop);
+    if (rounding == EMU_TO_ZERO)
+        code -= left >> 31;
+    if (rounding == EMU_TO_AWAY)
+        code += left == last - (UINT32_C(24) << 23);
+    return code;
+}
+
+EMU_INLINE uint32_t signed_code(const emu_kernel_step *step, uint32_t bits, uint32_t code) {
+    return emu_either((int32_t)(bits & EMU_MAGNITUDE) > (int32_t)EMU_INFINITY, (uint32_t)step->nan,
+                      code | (bits & ~EMU_MAGNITUDE) >> (31 - step->sign_bit));
+}
+
+EMU_INLINE uint32_t wrapped_code(const emu_kernel_step *step, uint32_t bits) {
+    const uint32_t magnitude = bits & EMU_MAGNITUDE, code = endless_code(step, magnitude) & step->wraps;
+    return signed_code(step, bits, emu_either(magnitude < EMU_INFINITY, code, (uint32_t)step->largest));
 }
 
 EMU_INLINE uint32_t signed_value(const emu_kernel_step *step, uint32_t code) {
@@ -176,11 +187,13 @@ EMU_INLINE void cast_lanes(const emu_kernel_step *step, emu_lanes count, uint32_
     const emu_kernel_step own = *step;
     switch (step->variant) {
     case EMU_TO_EVEN:
-        LANES(signed_code(&own, a[i], EMU_TO_EVEN));
+        LANES(signed_code(&own, a[i], ending_code(&own, a[i] & EMU_MAGNITUDE, EMU_TO_EVEN)));
     case EMU_TO_ZERO:
-        LANES(signed_code(&own, a[i], EMU_TO_ZERO));
+        LANES(signed_code(&own, a[i], ending_code(&own, a[i] & EMU_MAGNITUDE, EMU_TO_ZERO)));
+    case EMU_TO_AWAY:
+        LANES(signed_code(&own, a[i], ending_code(&own, a[i] & EMU_MAGNITUDE, EMU_TO_AWAY)));
     default:
-        LANES(signed_code(&own, a[i], EMU_TO_AWAY));
+        LANES(wrapped_code(&own, a[i]));
     }
 }
 
