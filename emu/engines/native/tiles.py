@@ -287,7 +287,7 @@ class _TileBuilder(KernelPlanBuilder):
             out.operation, out.variant = lib.EMU_STEP_CAST_SIGNED, TOWARD[str(toward)]
             out.frac_bits, out.bias, out.largest, out.sign_bit = facts.frac_bits, facts.bias, derive.codes(item.to).max_code, bits - 1
             if entry.overflow == "wrap":
-                require(toward == "rne")
+                require(is_nearest_even(item.rounding))
                 out.variant, out.wraps = lib.EMU_TO_EVEN_WRAPPED, (1 << bits) - 1
             if self.computes(out, item, entry.nan):
                 return
