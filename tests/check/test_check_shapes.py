@@ -179,6 +179,13 @@ def test_large_and_small_shapes_come_in_turn(contract):
     assert all(sizes[2 * i] > 4 * sizes[2 * i + 1] for i in range(half // 2)) and min(sizes[: 2 * half : 2]) >= max(sizes[1 : 2 * half : 2])
 
 
+def test_tiles_of_128_rows_are_not_asked_by_the_gigabyte():
+    """Up to 128 tiles one above the other, and tensors that are no whole tiles."""
+    found = shapes_of(form_of("quantize/e4m3_tile128_deepseek"))
+    assert sum(rows * columns for rows, columns in found) < 1 << 24 and max(rows for rows, _ in found) == 128 * 128
+    assert any(rows % 128 and columns % 128 for rows, columns in found)
+
+
 def asked_shapes():
     given = {"count": None, "key": 1, "multiple": (1, 1), "shapes": (), "calls": "programs"}
     return questions(form_of(REF), "shapes", True, given)

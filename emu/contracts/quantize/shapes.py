@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from emu.contracts.quantize.form import QuantizeForm
 
 ROWS: Final = (1, 2, 3, 5)  # beside each width in turn
+LARGE: Final = 1 << 21  # elements of a shape, beside those of `many`: of tiles of 128 x 128 the tallest matrices are left out
 Shape = tuple[int, int]
 
 
@@ -35,7 +36,7 @@ def shapes_of(form: QuantizeForm, multiple: Shape = (1, 1)) -> list[Shape]:
     unit = (tall, wide) if form.recipe.facts.tail == "error" else (1, 1)
     steps = tuple(int(np.lcm(part, each)) for part, each in zip(unit, multiple, strict=True))
     rounded = dict.fromkeys((-(-max(shape[0], 1) // steps[0]) * steps[0], -(-shape[1] // steps[1]) * steps[1]) for shape in found)
-    return in_turn(rounded)
+    return in_turn(shape for shape in rounded if shape[0] * shape[1] <= LARGE)
 
 
 def many(form: QuantizeForm, multiple: Shape = (1, 1)) -> list[Shape]:
