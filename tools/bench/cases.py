@@ -144,5 +144,6 @@ def cases() -> list[Case]:
         Case("dequantize nvfp4_te_ref", dequantize, "memory copy", peers.memory_copy, None),
         Case("quantize nvfp4_te_4over6_mse_256", quantize("nvfp4_te_4over6_mse_256", "auto"), "memory copy", peers.memory_copy, None),
         Case("quantize hif4", quantize("hif4", "auto"), "memory copy", peers.memory_copy, None),
-        Case("quantize if4_mse", quantize("if4_mse", "auto"), "memory copy", peers.memory_copy, None),
+        Case("quantize nvfp4_f46_mse", quantize("nvfp4_f46_mse", "auto"), "fouroversix", partial(peers.fouroversix_mse, kind="nvfp4"), 10),
+        Case("quantize if4_mse", quantize("if4_mse", "auto"), "fouroversix", partial(peers.fouroversix_mse, kind="if4"), 10),
     ]

@@ -78,6 +78,20 @@ def torchao_mxfp4(x: Any, dtype: str = "float32") -> Job | None:
     return lambda: to_mx(tensor, torch.float4_e2m1fn_x2, 32, ScaleCalculationMode.FLOOR)
 
 
+def fouroversix_mse(x: Any, kind: str) -> Job | None:
+    """NVFP4 with four over six, or IF4, by least squares, of fouroversix, one thread; None when it is not installed. kind: nvfp4 or if4."""
+    if installed("fouroversix") is None or installed("torch") is None:
+        return None
+    import torch
+    from fouroversix.quantize.pytorch.reference import quantize_to_fp4
+    from fouroversix.utils import DataType, ScaleRule
+
+    torch.set_num_threads(1)
+    tensor = torch.from_numpy(x)
+    options = {"fp4_format": DataType(kind), "scale_rule": ScaleRule("mse"), "use_blackwell_scale_layout": False}
+    return lambda: quantize_to_fp4(tensor, tensor.abs().max(), **options)
+
+
 def mmasim_block_scale(instruction: str, shape: tuple[int, int, int], rng: Any) -> Job | None:
     """One block-scaled FP4 instruction by mmasim, one thread; None when it is not installed. shape: m, n, k."""
     if installed("mmasim") is None or installed("torch") is None:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from typing import Any, Final
 
 import pytest
@@ -39,7 +40,7 @@ def main() -> None:
             importlib.import_module(name)
     for name, module in list(sys.modules.items()):
         assert not name.startswith(_MUTATED), name
-        if name.partition(".")[0].strip("_") in ("hypothesis", "hypothesis_pytestplugin", "emu"):
+        if name.partition(".")[0].strip("_").startswith(("hypothesis", "emu")):
             module.__doc__ = f"{module.__doc__} PYTEST_DONT_REWRITE"  # they were imported before pytest could
     for line in sys.stdin:
         words, seconds, said = json.loads(line)
@@ -70,6 +71,8 @@ def _child(words: list[str], said: str) -> None:
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
         os.dup2(1, 2)
         code = int(pytest.main(words, plugins=[_Plugin()]))
+    except BaseException:
+        traceback.print_exc()
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

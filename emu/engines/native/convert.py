@@ -22,6 +22,7 @@ from emu.spec.ieee import is_binary32
 from emu.spec.models import Format, Policy, Rounding
 
 FORMS: Final = ("portable", "AVX2", "AVX-512")
+LINE: Final = 64  # bytes of a cache line, and of the widest vector
 
 
 def _form_of(wanted: str | None) -> int:
@@ -165,6 +166,14 @@ def check(error: int) -> None:
 def usable(out: Codes, shape: tuple[int, ...], dtype: type[np.unsignedinteger]) -> Codes | None:
     """Return a place for a result where a kernel can write into it: contiguous memory of this shape and dtype; else None."""
     return out if out.shape == shape and out.dtype == dtype and out.flags.carray else None
+
+
+def workspace(count: int, dtype: type[np.unsignedinteger]) -> Codes:
+    """Return zeros for a kernel to work in that begin at a cache line: a vector that lies on two takes twice as long."""
+    width = np.dtype(dtype).itemsize
+    whole = np.zeros(count * width + LINE, np.uint8)
+    first = -whole.ctypes.data % LINE
+    return whole[first : first + count * width].view(dtype)
 
 
 def address(array: NDArray[Any]) -> Any:

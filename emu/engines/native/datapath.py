@@ -17,7 +17,7 @@ from emu.base.errors import EngineError, OpenError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import decode
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.tables import is_source
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan
@@ -207,7 +207,7 @@ def _panel(operands: list[Any], out: Codes, plan: DatapathPlan, form: int, paire
             None if x is None else np.ascontiguousarray(x[:, k.start // plan.block : k.stop // plan.block]) for x in (scale_a, scale_b)
         ]
         length = k.stop - k.start
-        room = np.empty(lib.emu_dot_room(described, rows, columns, length), np.uint8)
+        room = workspace(lib.emu_dot_room(described, rows, columns, length), np.uint8)
         of_a, of_b = (ffi.NULL if x is None else address(x) for x in scales)
         given = address(part[0]), address(part[1]), of_a, of_b, rows, columns, length
         check(lib.emu_dot_panel(form, described, *given, paired, target, stride, address(room)))

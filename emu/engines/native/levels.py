@@ -19,7 +19,7 @@ from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.native import levels_tree
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.datapath import PANEL_COLUMNS, PANEL_ROWS
 from emu.engines.native.levels_hold import ALL, BEYOND, F64, FAR, fill, fill_hold, fits, is_float, significant, values_of
 from emu.spec import derive
@@ -399,7 +399,7 @@ def _panel(
     if not rows or not columns:
         return None
     described, _kept = _plan_of(plan, k)
-    room, failed = np.empty(lib.emu_levels_room(described, rows, columns, k), np.uint8), ffi.new("size_t *")
+    room, failed = workspace(lib.emu_levels_room(described, rows, columns, k), np.uint8), ffi.new("size_t *")
     scales = [ffi.NULL if x is None else address(x) for x in (scale_a, scale_b)]
     given = ffi.NULL if c is None else ffi.cast("double *", c.ctypes.data)
     target = ffi.cast("uint32_t *", out.ctypes.data)

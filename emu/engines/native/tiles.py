@@ -19,7 +19,7 @@ from emu.base.errors import EngineError
 from emu.engines.c_ref.call import Codes, code_dtype
 from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
-from emu.engines.native.convert import BEST_FORM, address, check
+from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.program import KernelPlanBuilder
 from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require, run_steps
 from emu.engines.native.tables import decides_by_bf16, decision_points, decode_table, source_of, table_of
@@ -424,7 +424,7 @@ def fill(
         extent = extent_of(level.granularity, block)
         shape = (1, 1) if level.name in plan.tensor else (height // extent.rows, width // extent.columns)
         levels[level.name] = np.empty(shape[::-1] if transposed else shape, code_dtype(get("format", level.format)))
-    room = np.zeros((plan.rows, lib.EMU_ACROSS), np.uint32)
+    room = workspace(plan.rows * lib.EMU_ACROSS, np.uint32).reshape(plan.rows, lib.EMU_ACROSS)
     for row, bits in plan.constants.items():
         room[row] = bits
     if plan.amax >= 0:

@@ -143,7 +143,7 @@ static int32_t is_plan_valid(const emu_back_plan *plan) {
 
 int32_t emu_dequantize_4bit(int32_t form, const emu_back_plan *plan, const uint8_t *codes, size_t rows, size_t columns, int32_t along_rows,
                             void *const *levels, uint32_t *values) {
-    scratch room;
+    EMU_ALIGNED scratch room;
     int32_t error;
     if (plan == NULL || codes == NULL || levels == NULL || values == NULL || !is_plan_valid(plan))
         return EMU_KERNEL_ARGUMENT;

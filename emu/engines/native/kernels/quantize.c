@@ -276,7 +276,7 @@ static int32_t is_plan_valid(const emu_kernel_plan *plan) {
 int32_t emu_quantize_4bit(int32_t form, const emu_kernel_plan *plan, int32_t source, const void *x, size_t rows, size_t columns,
                           int32_t along_rows, const uint8_t *random, uint8_t *codes, void *const *levels, uint32_t *tensor,
                           uint8_t *marks) {
-    scratch room;
+    EMU_ALIGNED scratch room;
     int32_t error;
     if (plan == NULL || x == NULL || codes == NULL || levels == NULL || tensor == NULL || marks == NULL || !is_plan_valid(plan) ||
         (plan->stochastic != NULL) != (random != NULL))

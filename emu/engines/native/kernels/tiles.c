@@ -107,7 +107,7 @@ EMU_INLINE uint32_t narrowed(double exact) {
 
 EMU_INLINE void find_nearest(const emu_kernel_step *step, emu_lanes count, uint32_t *restrict out) {
     const uint32_t mask = step->sign_bit ? EMU_MAGNITUDE : ~UINT32_C(0); /* rounding is the same for both signs */
-    uint32_t least[EMU_ACROSS];
+    EMU_ALIGNED uint32_t least[EMU_ACROSS];
     for (int32_t row = 0; row < count.rows; row++) {
         const uint32_t *restrict a = ROW(0), *restrict b = ROW(1);
         uint32_t *restrict to = out + (size_t)(row * EMU_ACROSS);
@@ -139,7 +139,7 @@ EMU_INLINE void add_to_row(uint32_t *restrict out, const uint32_t *restrict b) {
 
 /* Sums of `terms` rows each. The first half plus the second, until one row is left (a tree), once (halves) or never; then one after another. */
 EMU_INLINE void sum_rows(const emu_tile_step *step, const uint32_t *restrict a, uint32_t *restrict out) {
-    uint32_t halved[EMU_TILE_TERMS / 2][EMU_ACROSS];
+    EMU_ALIGNED uint32_t halved[EMU_TILE_TERMS / 2][EMU_ACROSS];
     for (int32_t row = 0; row < step->rows; row++, a += step->terms * EMU_ACROSS, out += EMU_ACROSS) {
         int32_t left = step->terms;
         if (step->step.variant == EMU_ADDS_IN_TURN || left == 1) {
@@ -370,7 +370,7 @@ EMU_FORMS(gather, (const uint32_t *rows, int32_t columns, int32_t lanes, uint8_t
 
 /* Elements of the tiles at hand as binary32, into their rows. */
 static void load(int32_t form, const view *at, int32_t source, const void *x, uint32_t *rows) {
-    uint32_t wide[EMU_ACROSS][EMU_TILE_TERMS];
+    EMU_ALIGNED uint32_t wide[EMU_ACROSS][EMU_TILE_TERMS];
     uint16_t halves[EMU_ACROSS];
     const uint8_t *from[EMU_ACROSS];
     const size_t width = source == EMU_SOURCE_FP32 ? 4 : 2;
