@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -46,10 +46,10 @@ def clone(tmp_path: Path) -> Path:
     return root
 
 
-def judged(clone: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> tuple[Bench, Verdict]:
+def judged(clone: Path, monkeypatch: pytest.MonkeyPatch, text: str, names: Sequence[str] = ("three",)) -> tuple[Bench, Verdict]:
     monkeypatch.setattr(judge, "changed_source", lambda source, operator, occurrence: text)
     bench = Bench(clone, clone.parent / "copy")
-    return bench, bench.judged(Mutant(FILE, 2, "X", 0, "", "", ""), [(f"{NEAR}::test_three", 0.1)])
+    return bench, bench.judged(Mutant(FILE, 2, "X", 0, "", "", ""), [(f"{NEAR}::test_{name}", 0.1) for name in names])
 
 
 @pytest.mark.exhaustive  # pytest in a process of its own
@@ -217,9 +217,11 @@ def test_what_does_not_end_is_open(clone, monkeypatch):
 
 @pytest.mark.exhaustive  # pytest in a process of its own
 def test_a_test_that_fails_without_a_change_judges_nothing(clone, monkeypatch):
-    (clone / NEAR).write_text("import emu.engines.exact.double\ndef test_three():\n    assert 0\n", encoding="utf-8")
-    with pytest.raises(EngineError, match="fails on the right source too"):
-        judged(clone, monkeypatch, DOUBLE + "\n")
+    broken = "from emu.engines.exact.double import double\ndef test_three():\n    assert 0\n"
+    (clone / NEAR).write_text(broken, encoding="utf-8")
+    assert judged(clone, monkeypatch, DOUBLE.replace("0 if", "1 if"))[1].outcome == "survived"
+    (clone / NEAR).write_text(broken + "def test_four():\n    assert double(None) == 0\n", encoding="utf-8")
+    assert judged(clone, monkeypatch, DOUBLE.replace("0 if", "1 if"), ("three", "four"))[1] == Verdict("killed", f"{NEAR}::test_four", 2)
 
 
 def test_what_no_test_is_known_for_survives(clone):

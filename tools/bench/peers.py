@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -83,13 +84,12 @@ def fouroversix_mse(x: Any, kind: str) -> Job | None:
     if installed("fouroversix") is None or installed("torch") is None:
         return None
     import torch
-    from fouroversix.quantize.pytorch.reference import quantize_to_fp4
-    from fouroversix.utils import DataType, ScaleRule
 
+    words, reference = import_module("fouroversix.utils"), import_module("fouroversix.quantize.pytorch.reference")
     torch.set_num_threads(1)
     tensor = torch.from_numpy(x)
-    options = {"fp4_format": DataType(kind), "scale_rule": ScaleRule("mse"), "use_blackwell_scale_layout": False}
-    return lambda: quantize_to_fp4(tensor, tensor.abs().max(), **options)
+    options = {"fp4_format": words.DataType(kind), "scale_rule": words.ScaleRule("mse"), "use_blackwell_scale_layout": False}
+    return lambda: reference.quantize_to_fp4(tensor, tensor.abs().max(), **options)
 
 
 def mmasim_block_scale(instruction: str, shape: tuple[int, int, int], rng: Any) -> Job | None:
