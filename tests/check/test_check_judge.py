@@ -1,13 +1,17 @@
 """Judging: stage by stage, what nobody knows left out, a NaN against a NaN."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
+import emu
 from emu.check.judge import _touched, differing, judge
 from emu.check.report.model import Report
 from emu.contracts import form_of
 from emu.contracts.form import Expected, expect
 from emu.spec import get
+from emu.testing import check
 
 HIF4 = "quantize/hif4"
 
@@ -62,6 +66,12 @@ def test_one_spoiled_element_marks_its_tile():
     assert _touched(spoiled, (2, 3)).tolist() == [[True, False, False], [False, False, True]]
     assert _touched(spoiled, (5, 1)).tolist() == [[True], [False], [False], [False], [True]]
     assert _touched(spoiled, ()).tolist() is True and _touched(spoiled, (5, 6)) is spoiled
+
+
+def test_a_report_says_how_long_the_check_took():
+    begin = perf_counter()
+    report = check(lambda x: emu.convert(x, "e2m1"), "convert/e2m1/rne/ocp_saturate", suites=("directed",), raises=False)
+    assert 0 < report.target_seconds < report.seconds <= perf_counter() - begin
 
 
 def test_a_report_that_holds_nan_is_not_written_as_json(monkeypatch):

@@ -439,10 +439,8 @@ class Check:
         draws = Draws(self.key, f"random {self.pair.text}")
         ratio, compared, outside = Fraction(0), 0, 0
         equal: set[str] | None = None
-        own = [(9, 17, step), *((17, 9, k) for k in (128, 256) if k % step == 0)]
         invariant: list[bool] = []
-        small = sorted(self.shapes, key=lambda shape: (min(shape[:2]) == 1, np.prod(shape)))
-        for turn, shape in enumerate(self.shapes[:3] if self.given else small[:3] if self.several else own):
+        for turn, shape in enumerate(self.shapes[:3] if self.given else self.few(step)):
             try:
                 asked = self.one_of(shape, draws, lambda plain: envelope.drawn(self.pair, plain, self.limits, draws), 3 * turn)
             except OperandError as error:
@@ -479,6 +477,14 @@ class Check:
         if outside:
             self.report.differing += outside
             self.report.message = "random data: an error is beyond what any order of summation can give"
+
+    def few(self, step: int) -> list[tuple[int, ...]]:
+        """Return shapes for random data, one of them with a sum so long that another order shows."""
+        if not self.several:
+            return [(9, 17, step), *((17, 9, k) for k in (128, 256) if k % step == 0)]
+        rows = max(self.pair.a.rows, self.pair.b.rows)
+        small, other, *_ = sorted(self.shapes, key=lambda shape: (min(shape[:2]) == 1, np.prod(shape)))
+        return [small, (3, -(-23 // rows) * rows, -(-9 // rows) * rows, -(-256 // step) * step), other]
 
     def batches(self, asked: Operands) -> Iterator[tuple[Operands, Any, Any]]:
         """Yield the same rows otherwise: fewer, more, in other places, next to others; where they are now, and where they were.

@@ -16,7 +16,6 @@ import numpy as np
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.levels_hold import (
     BEYOND,
-    DRAWS,
     FAR,
     fill_hold,
     fill_rounding,
@@ -29,7 +28,6 @@ from emu.spec.ieee import direction, is_binary32
 from emu.spec.levels import MOST, AlignPlan, LevelPlan, LevelsPlan, holds_of, rounding_of, roundings, scale_turns, turns
 from emu.spec.models import Rounding
 from emu.spec.models.levels import CutHold, FixedHold, FloatHold, Hold, LevelAlign, LevelScale
-from emu.spec.models.rounding import PerElement
 from emu.spec.reach import Reach, reach
 from emu.spec.registry import get
 
@@ -86,9 +84,8 @@ def _operand_faults(plan: LevelsPlan) -> Iterator[str]:
 def _hold_faults(plan: LevelsPlan) -> Iterator[str]:
     facts = plan.facts
     for rounding in roundings(facts):
-        draws = isinstance(rounding.facts.random, PerElement) and rounding.facts.add in DRAWS
-        if direction(rounding) is None and not draws:
-            yield f"rounding {rounding.id} is none of IEEE 754's directions, and does not draw by one addition or comparison"
+        if direction(rounding) is None and not rounding.random_bits:
+            yield f"rounding {rounding.id} is none of IEEE 754's directions, and draws no random bits"
     for hold in holds_of(facts):
         if isinstance(hold, FloatHold) and not is_float(hold):
             yield "a register is rounded by a policy, or has more than 24 bits"

@@ -34,6 +34,15 @@ def test_two_elements_of_different_blocks_cancel_in_every_score():
         assert 8 * np.count_nonzero(pairs) > pairs.size and len(np.unique(np.abs(pairs))) > 2
 
 
+def test_a_contract_says_what_p_is():
+    """Its bits, or its recipe and what is divided by."""
+    plain, quantized = (
+        attention_of(*THREE, "fp32", "none", "whole row", 0, p, 2688.0, 24, "dim", "codes", 24) for p in (None, "nvfp4_te_ref")
+    )
+    assert "(whole row maximum, P in 24 bits)" in plain.text
+    assert "(whole row maximum, P in nvfp4_te_ref, divided by the sum of its codes)" in quantized.text
+
+
 @pytest.mark.cases(3, 8)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_pass(name):

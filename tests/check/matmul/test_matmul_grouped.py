@@ -337,7 +337,17 @@ def by_place(a, b):
     return out
 
 
-@pytest.mark.parametrize(("kernel", "options"), [(by_batch, {"count": 2}), (by_place, {"shapes": [(6, 19, 512)]}),
+def by_company(a, b, offsets):
+    """The order of summation is another one where only the last group has rows."""
+    x, owner = a.dequantize(), np.repeat(np.arange(len(b)), np.diff(offsets))
+    y = np.stack([q.dequantize() for q in b])[owner]
+    out = np.zeros(y.shape[:2], np.float32)
+    for k in range(x.shape[-1])[:: -1 if (owner == len(b) - 1).all() else 1]:
+        out += x[:, k, None] * y[..., k]
+    return out
+
+
+@pytest.mark.parametrize(("kernel", "options"), [(by_batch, {"count": 2}), (by_place, {"shapes": [(6, 19, 512)]}), (by_company, {}),
                                                  (by_place, {"shapes": [(2, 6, 9, 128)], "batched": True})])  # fmt: skip
 def test_a_row_whose_bits_depend_on_the_batch_is_said_and_fails_when_asked_for(kernel, options):
     report = check_matmul(kernel, "nvfp4", "nvfp4", **options)
