@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, TargetError, ToolError
@@ -89,6 +90,12 @@ def test_a_program_that_is_not_there_is_a_missing_tool():
 def test_what_the_protocol_cannot_say_is_refused(contract, options, words):
     with pytest.raises(OperandError, match=words):
         exec_target("true", contract, **options)
+
+
+def test_random_integers_of_each_element_are_a_column():
+    target = exec_target("true", "convert/e2m1/sr_add8/nvidia")
+    given = {"codes": np.array([1, 2], np.uint32), "random": np.array([3, 255], np.uint8)}
+    assert target.lines(["codes", "random"], given) == ["00000001 03\n", "00000002 ff\n"]
 
 
 def test_one_answer_is_a_name_and_several_are_names(monkeypatch):

@@ -1,5 +1,7 @@
 """Right kernels of attention pass, whatever their order, tiles and softmax; wrong ones fail, each of them."""
 
+import json
+
 import numpy as np
 import pytest
 from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel, values
@@ -48,6 +50,8 @@ def test_a_contract_says_what_p_is():
 def test_right_kernels_pass(name):
     report = check_attention(RIGHT[name], *THREE, mask="bottom-right", maximum="running", shapes=SHAPES)
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
+    found = json.loads(report.json())
+    assert [found[name] for name in ("exact", "bounded", "exposed", "located")] == [report.exact, report.bounded, False, ""]
 
 
 @pytest.mark.exhaustive

@@ -22,7 +22,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.block import can_quantize, quantize
 from emu.engines.native.program import plan_of
 from emu.engines.native.tables import decision_points
-from emu.engines.native.tiles import tile_plan_of
+from emu.engines.native.tiles import _near, tile_plan_of
 from emu.engines.numpy.block import quantize as quantize_numpy
 from emu.spec import derive, get, names
 from emu.spec.derive import EntryCodes
@@ -270,6 +270,15 @@ def test_clamps_and_shared_rows(form):
     values = np.arange(8 * ACROSS, dtype=np.float32).reshape(8, ACROSS)
     found = run(form, lib.EMU_STEP_MUL, [values.view(np.uint32), factor.view(np.uint32)], 8, shift=(0, 2, 0, 0))
     assert np.array_equal(found.view(np.float32), values * factor.repeat(4, 0))
+
+
+@pytest.mark.parametrize("name", ["e2m1", "int4", "e5m2"])
+def test_casts_are_compared_beside_every_point_at_which_a_code_changes(name):
+    """Of both signs; and every bf16 number, and both sides of further ends."""
+    found, end = set(_near(get("format", name), [0x42C80000]).tolist()), 0x42C80000
+    points = [int(np.float32(float(point)).view(np.uint32)) for point in decision_points(get("format", name))]
+    assert {point + step | sign for point in [*points, end] if point for step in (-1, 0, 1) for sign in (0, 1 << 31)} <= found
+    assert set(range(0, 1 << 32, 1 << 16)) <= found
 
 
 @pytest.mark.parametrize(("low", "high", "kept"), [
