@@ -126,6 +126,8 @@ FAULTS = [
     ("exp_bits 2\n", "exp_bits 0\n", "6: out of range '0': write an integer without leading zeros from 1 to 15"),
     ("exp_bits 2\n", "exp_bits 02\n", "6: not an integer '02': write an integer without leading zeros from 1 to 15"),
     ("exp_bits 2\n", "exp_bits  2\n", "6: not a line of words: printable ASCII, one space between words, no empty line, at most 400"),
+    ("exp_bits 2\n", "exp_bits\t2\n", "6: not a line of words: printable ASCII, one space between words, no empty line, at most 400"),
+    ("value -93441416\n", "value -93441417\n", "what the id means in the shipped spec, but for other facts: give it an id of its own"),
     ("exp_bits 2\n", "", "6: a line of 'frac_bits' where 'exp_bits' with its values must stand: write the lines in the order of docs"),
     ("exp_bits 2\n", "exp_bits 2 3\n", "6: a line of 'exp_bits' where 'exp_bits' with its values must stand"),
     ("exp_bits 2\n", "exp_bits 3\n", "3: what the id means in the shipped spec, but for other facts: give it an id of its own"),
@@ -171,6 +173,22 @@ def test_a_file_that_is_not_whole_is_refused(change: Callable[[str], str], line:
     last = text.rstrip("\n").rpartition("\n")[2].partition(" ")[2]
     assert at.error == lib.EMU_ERROR_DESCRIPTOR
     assert line.replace("END", last[:40]) in at.line
+
+
+def test_a_list_of_all_eight_bit_values_means_the_same_from_a_file() -> None:
+    rng = Random(8)
+    facts = {"bits": 8, "values": tuple(str(value) for value in sorted(rng.sample(range(-5000, 5000), 256)))}
+    fmt = Format.model_validate(
+        {
+            "kind": "format",
+            "id": "mine",
+            "title": "t",
+            "status": "proposed",
+            "sources": (),
+            "facts": {"class": "codebook", "tie": "lower", **facts},
+        }
+    )
+    assert plain(loaded(fmt).found("format", "mine")) == plain(format_descriptor(fmt).pointer)
 
 
 def test_remarks_change_nothing() -> None:

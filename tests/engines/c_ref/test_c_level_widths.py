@@ -29,15 +29,23 @@ def with_derived_widths(model: Datapath) -> Datapath:
     return model.model_copy(update={"id": "derived_widths", "facts": model.facts.model_copy(update={"levels": tuple(levels)})})
 
 
+def copied(plan: LevelsPlan) -> tuple[Any, Any, Any]:
+    """An emu_levels to change, its levels, and what both point to."""
+    described = levels_descriptor(plan)
+    own = ffi.new("emu_levels *", described.pointer[0])
+    levels = ffi.new("emu_sum_level[]", [own.levels[number] for number in range(own.level_count)])
+    own.levels = levels
+    return own, levels, described
+
+
 def answers(plan: LevelsPlan) -> list[tuple[int, int, int]]:
     """What C says to the bits that an aligned level needs, one fewer, and one fewer of an adder that wraps."""
     found = []
     for level in plan.levels:
         if level.align is None or not level.align.integer_bits:
             continue
-        described = levels_descriptor(plan)
-        own = ffi.new("emu_levels *", described.pointer[0])
-        words: Any = own.levels[level.number - 1].align
+        own, levels, _kept = copied(plan)
+        words = levels[level.number - 1].align
         codes = []
         for bits, wraps in ((level.align.integer_bits, 0), (level.align.integer_bits - 1, 0), (level.align.integer_bits - 1, 1)):
             words.integer_rule, words.integer_bits, words.wraps = lib.EMU_STATED, bits, wraps
@@ -74,8 +82,60 @@ def test_many_drawn_datapaths() -> None:
 @pytest.mark.parametrize("operand", ["a", "b", "scale", "widest_scale", "c"])
 def test_operands_without_a_grid_are_refused(operand: str) -> None:
     plan = next(plan for plan in level_plans_of(get("datapath", "mx_lane24")) if plan.scale is not None)
-    described, listed = levels_descriptor(plan), format_descriptor(get("format", "nf4"))
-    own = ffi.new("emu_levels *", described.pointer[0])
+    listed = format_descriptor(get("format", "nf4"))
+    own, _levels, _kept = copied(plan)
     assert lib.emu_check_dot_levels(own) == lib.EMU_OK
     setattr(own, operand, listed.pointer)
     assert lib.emu_check_dot_levels(own) == lib.EMU_ERROR_FORMAT
+
+
+FACTS = [(name, wrong) for name in ("ignores_unused_bits", "flushes_elements", "flushes_scales", "flushes_c", "per_add", "nan_scale_live",
+                                    "ieee_zero", "out_plus_c", "product_scaling.applies") for wrong in (2, -1)]  # fmt: skip
+FACTS += [("k", 0), ("k", 1 << 30), ("block", -1), ("block", 0), ("level_count", 0), ("level_count", 17), ("scale", ffi.NULL)]
+FACTS += [
+    ("product.kind", 9),
+    ("product.kind", lib.EMU_HOLD_CUT),
+    ("out.kind", lib.EMU_HOLD_EXACT),
+    ("invalid_levels", -1),
+    ("overflow_levels", 1 << 20),
+]
+LEVEL = [(name, wrong) for name in ("plus_c", "aligns", "names_largest", "cancelled_counts", "scaling.applies") for wrong in (2, -1)]
+LEVEL += [("of_rule", 3), ("of_rule", -1), ("every", 0), ("add", 4), ("add", -1), ("hold.kind", 9)]
+ALIGN = [(f"{name}_rule", wrong) for name in ("frac", "integer", "floor") for wrong in (3, -1)]
+ALIGN += [("frac_bits", -1), ("integer_bits", -1), ("is_normalised", 2), ("exponent_raise", 1 << 24), ("wraps", 2), ("running_bits", -1)]
+ALIGN += [("drop_below", -2), ("floor_exp", 1 << 24)]
+
+
+def spoiled(name: str, path: str, wrong: object) -> int:
+    """What C says to a shipped datapath of which one field is another."""
+    own, levels, _kept = copied(next(level_plans_of(get("datapath", name))))
+    assert lib.emu_check_dot_levels(own) == lib.EMU_OK
+    *parts, last = path.split(".")
+    place: Any = own
+    for part in parts:
+        place = levels[int(part)] if part.isdecimal() else getattr(place, part)
+    setattr(place, last, wrong)
+    return int(lib.emu_check_dot_levels(own))
+
+
+@pytest.mark.parametrize(("field", "wrong"), FACTS, ids=str)
+def test_a_wrong_fact_is_refused(field: str, wrong: object) -> None:
+    assert spoiled("mx_lane24", field, wrong) == lib.EMU_ERROR_DATAPATH
+
+
+def test_a_c_that_nothing_adds_is_refused() -> None:
+    assert spoiled("mx_lane24", "c", format_descriptor(get("format", "fp32")).pointer) == lib.EMU_ERROR_DATAPATH
+
+
+@pytest.mark.parametrize(("field", "wrong"), LEVEL + [(f"align.{field}", wrong) for field, wrong in ALIGN], ids=str)
+def test_a_wrong_level_is_refused(field: str, wrong: object) -> None:
+    number = next(number for number, level in enumerate(get("datapath", "rvbna4").facts.levels) if level.align is not None)
+    assert spoiled("rvbna4", f"{number}.{field}", wrong) == lib.EMU_ERROR_DATAPATH
+
+
+@pytest.mark.parametrize(("field", "error"), [
+    ("nan_code", lib.EMU_ERROR_FORMAT), ("signals_a", lib.EMU_ERROR_FORMAT), ("signals_b", lib.EMU_ERROR_FORMAT),
+    ("signals_scale", lib.EMU_ERROR_FORMAT), ("signals_c", lib.EMU_ERROR_FORMAT),
+])  # fmt: skip
+def test_codes_and_operands_that_no_format_has_are_refused(field: str, error: int) -> None:
+    assert spoiled("mx_lane24", field, 2) == error

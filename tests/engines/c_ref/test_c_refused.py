@@ -67,8 +67,8 @@ def test_conversions(c: Any, number: int) -> None:
 def test_rounding_a_value(c: Any) -> None:
     t = Things(c)
     assert lib.emu_round_value(t.e2m1, t.rne, t.value, 0, t.rounded) == OK and t.rounded.magnitude == 5
-    special = ffi.new("emu_value *", {"value_class": lib.EMU_INFINITE})
-    beyond = ffi.new("emu_value *", {"value_class": -1})
+    special = ffi.new("emu_value *", {"value_class": lib.EMU_INFINITE, "significand": 3})
+    beyond = ffi.new("emu_value *", {"value_class": -1, "significand": 3})
     for arguments, error in (
         ((t.no_format, t.rne, t.value, 0, t.rounded), FORMAT), ((t.e2m1, t.no_rounding, t.value, 0, t.rounded), ROUNDING),
         ((t.e2m1, t.rne, ffi.NULL, 0, t.rounded), NULL), ((t.e2m1, t.rne, t.value, 0, ffi.NULL), NULL),
