@@ -21,7 +21,7 @@ from tools.blind import judge
 from tools.blind.__main__ import DEFAULT, RECORD, counts, main
 from tools.blind.draw import Mutant
 from tools.blind.judge import Bench, Clone, Task, Verdict, bench, new_place, state_of
-from tools.blind.reach import Block, Reached, marked_c, marked_python, recorded
+from tools.blind.reach import Block, Reached, in_turn, marked_c, marked_python, recorded
 
 DOUBLE = "def double(x: int | None) -> int:\n    return 0 if x is None else x + x\n"
 FILE = "emu/engines/exact/double.py"
@@ -145,6 +145,11 @@ def test_the_innermost_block_chooses_the_tests_the_fastest_first(tmp_path):
     order = reached.tests_of("f.py", 1)
     assert reached.within(order, 3, 3) == (("tests/a.py::outer", 1), ("tests/b.py::quick", 2))
     assert reached.within(order, 1, 9) == reached.within(order, 9, 0.5) == (("tests/a.py::outer", 1),)
+
+
+def test_tests_of_the_nearest_files_take_turns_with_the_fastest():
+    assert in_turn(["a::1", "b::1", "b::2", "c::1", "a::2", "b::3"], ["a", "c"]) == ["a::1", "b::1", "c::1", "b::2", "a::2", "b::3"]
+    assert in_turn(["b::1", "b::2"], ["a"]) == ["b::1", "b::2"] and in_turn([], ["a"]) == []
 
 
 SEEN = """import os, subprocess, sys, threading

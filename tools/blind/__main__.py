@@ -26,13 +26,14 @@ from emu.base.workers import done_by_processes
 from emu.files.record import Record, opens
 from tools.blind.draw import ROOMS, Mutant, drawn
 from tools.blind.judge import EQUAL, KILLED, OPEN, SURVIVED, Clone, Task, judged, state_of
-from tools.blind.reach import recorded
+from tools.blind.reach import in_turn, recorded
 from tools.quick.choose import python_sources, ranked
 from tools.quick.graph import used_by
 
 DEFAULT: Final = Path("docs", "evidence", "blind_mutation.json")
 OUTCOMES: Final = (KILLED, SURVIVED, OPEN, EQUAL)
 TORCH: Final = "emu/engines/torch"
+NEAREST: Final = 6  # test files
 
 
 def _check(data: dict[str, Any]) -> None:
@@ -144,7 +145,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _tests(given: argparse.Namespace, clone: Clone, rooms: Sequence[str], mutants: Sequence[Mutant]) -> list[tuple[tuple[str, float], ...]]:
-    """Return the tests of each mutant with their seconds: those that reach it; where there are none, those of the nearest files."""
+    """Return the tests of each mutant with their seconds: those that reach it, near ones and others in turn; else those of near files."""
     if not mutants:
         return []
     root = Path(clone.root)
@@ -154,10 +155,10 @@ def _tests(given: argparse.Namespace, clone: Clone, rooms: Sequence[str], mutant
     near: dict[str, list[str]] = {}
     graph = used_by(sources, gone=[])
     for mutant in mutants:
-        tests = reached.tests_of(mutant.file, mutant.line)
-        if not tests and mutant.file not in near:
-            near[mutant.file] = reached.of_files([test for _, test in ranked([mutant.file], sources, graph)[0]])
-        found.append(reached.within(tests or near[mutant.file], given.tests, given.seconds))
+        if mutant.file not in near:
+            near[mutant.file] = [test for _, test in ranked([mutant.file], sources, graph)[0]]
+        tests = in_turn(reached.tests_of(mutant.file, mutant.line), near[mutant.file][:NEAREST])
+        found.append(reached.within(tests or reached.of_files(near[mutant.file]), given.tests, given.seconds))
     return found
 
 
