@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from support.level_samples import drawn_datapath
 from support.whole import tries
 
 from emu.base.errors import EmuError
 from emu.engines.c_ref._c import ffi, lib
+from emu.engines.c_ref.call import code_dtype, matrix
 from emu.engines.c_ref.descriptors import format_descriptor
 from emu.engines.c_ref.levels import can_levels, levels_descriptor
 from emu.spec.levels import LevelsPlan, level_plans_of
@@ -81,12 +83,13 @@ def test_many_drawn_datapaths() -> None:
 
 @pytest.mark.parametrize("operand", ["a", "b", "scale", "widest_scale", "c"])
 def test_operands_without_a_grid_are_refused(operand: str) -> None:
+    """A list of values, and a format that is none."""
     plan = next(plan for plan in level_plans_of(get("datapath", "mx_lane24")) if plan.scale is not None)
-    listed = format_descriptor(get("format", "nf4"))
-    own, _levels, _kept = copied(plan)
-    assert lib.emu_check_dot_levels(own) == lib.EMU_OK
-    setattr(own, operand, listed.pointer)
-    assert lib.emu_check_dot_levels(own) == lib.EMU_ERROR_FORMAT
+    for wrong in (format_descriptor(get("format", "nf4")).pointer, ffi.new("emu_format *", {"format_class": 9})):
+        own, _levels, _kept = copied(plan)
+        assert lib.emu_check_dot_levels(own) == lib.EMU_OK
+        setattr(own, operand, wrong)
+        assert lib.emu_check_dot_levels(own) == lib.EMU_ERROR_FORMAT
 
 
 FACTS = [(name, wrong) for name in ("ignores_unused_bits", "flushes_elements", "flushes_scales", "flushes_c", "per_add", "nan_scale_live",
@@ -139,3 +142,24 @@ def test_a_wrong_level_is_refused(field: str, wrong: object) -> None:
 ])  # fmt: skip
 def test_codes_and_operands_that_no_format_has_are_refused(field: str, error: int) -> None:
     assert spoiled("mx_lane24", field, 2) == error
+
+
+def test_a_result_of_another_shape_is_refused() -> None:
+    """Rows, columns and bytes of D each by itself; the right ones have an answer."""
+    plan = next(level_plans_of(get("datapath", "bf16_register")))
+    described, ones = levels_descriptor(plan), np.full((2, 4), 0x3F80, np.uint16)
+    counts, row = ffi.new("size_t[2]"), ffi.new("size_t *")
+    assert lib.emu_count_dot_levels(described.pointer, 4, counts, counts + 1) == lib.EMU_OK
+    assert not counts[0] and plan.scale is None and code_dtype(plan.d) is np.uint16
+    c = None if plan.c is None else np.zeros((2, 1), code_dtype(plan.c))
+    for shape, dtype, error in (
+        ((2, 1), np.uint16, lib.EMU_OK), ((1, 1), np.uint16, lib.EMU_ERROR_SHAPE), ((3, 1), np.uint16, lib.EMU_ERROR_SHAPE),
+        ((2, 2), np.uint16, lib.EMU_ERROR_SHAPE), ((2, 1), np.uint8, lib.EMU_ERROR_SHAPE),
+    ):  # fmt: skip
+        out = np.zeros(shape, dtype)
+        operands = [
+            ffi.NULL if array is None else ffi.new("emu_matrix *", matrix(array)) for array in (ones, ones, None, None, c, None, out)
+        ]
+        room = ffi.new("emu_number[]", max(counts[1], 1))
+        assert lib.emu_dot_levels(described.pointer, *operands, ffi.NULL, room, counts[1], row) == error
+        assert out.any() == (error == lib.EMU_OK)
