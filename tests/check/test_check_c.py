@@ -134,6 +134,15 @@ def test_missing_libraries_and_symbols_are_missing_tools(library, tmp_path):
         c_target(str(tmp_path / "none.so"), f"right({ARGUMENTS})", CONTRACT)
 
 
+@pytest.mark.parametrize(("kind", "wanted"), [("float", 2.5), ("uint32_t", 0x40200000)])
+def test_a_number_of_a_tensor_is_passed_as_its_type_says(library, kind, wanted):
+    signature = f"right(x: const float*, rows: size_t, columns: size_t, tensor_amax: {kind}, packed: uint8_t*, scale: uint8_t*)"
+    target = c_target(str(library), signature, "quantize/nvfp4_te_ref")
+    (item,) = (item for item in target.signature.parameters if item.name == "tensor_amax")
+    given = {"x": np.zeros((2, 48), np.uint32), "tensor_amax": np.array(0x40200000, np.uint32)}
+    assert target._number(item, given) == wanted
+
+
 def test_tensor_operands_and_levels_have_buffers_of_their_shape(library):
     target = c_target(
         str(library), "right(x: const float*, rows: size_t, columns: size_t, tensor_amax: float, packed: uint8_t*, scale: uint8_t*)",
