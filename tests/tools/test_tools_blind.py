@@ -464,7 +464,8 @@ def test_the_record_keeps_its_counts_and_says_what_changed(checkout, tmp_path, c
     assert data["counts"] == counts(data["mutants"]) and sum(data["counts"].values()) == len(data["mutants"]) > 0
     assert all(each["note"] for each in data["mutants"] if each["outcome"] not in ("killed", "open"))  # why nobody has to look again
     copy = tmp_path / "record.json"
-    RECORD.write(copy, data | {"mutants": [data["mutants"][0] | {"outcome": "survived"}]})
+    dead = next(each for each in data["mutants"] if each["outcome"] == "killed")
+    RECORD.write(copy, data | {"mutants": [dead | {"outcome": "survived"}]})
     with pytest.raises(FileError, match="outcome survived"):
         RECORD.read(copy)
     RECORD.write(copy, data | {"counts": data["counts"] | {"killed": 0}})
