@@ -139,7 +139,7 @@ def _torch(can: Callable[..., bool]) -> Callable[..., bool]:
 
 
 DOT_ENGINES = {
-    "native": "emu.engines.native.datapath",
+    "native": "emu.engines.native.dot",
     "numpy": "emu.engines.numpy.datapath",
     "c_ref": "emu.engines.c_ref.datapath",
     "torch": "emu.engines.torch.arrays",

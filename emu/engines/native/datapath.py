@@ -85,9 +85,8 @@ def _plan_of(plan: DatapathPlan) -> tuple[Any, list[Any]]:
 
 
 def _describe(plan: DatapathPlan, kept: list[Any]) -> Any:
-    facts, codes = plan.facts, derive.codes(plan.d)
+    facts = plan.facts
     grouped = facts.scale.apply == "group"
-    assert isinstance(plan.d.facts, FloatFacts)
     out = ffi.new("emu_dot *")
     _fill(out.a, plan.a, facts.subnormal.elements == "flush", grouped, kept)
     _fill(out.b, plan.b, facts.subnormal.elements == "flush", grouped, kept)
@@ -98,11 +97,18 @@ def _describe(plan: DatapathPlan, kept: list[Any]) -> Any:
     out.low_bits = plan.product_frac_bits + plan.scale_frac_bits - (plan.product_exp if grouped else 0)
     out.floor = NO_FLOOR if plan.floor is None else max(plan.floor, NO_FLOOR)
     out.nearest, out.keep = plan.round_direction == "rne", facts.round.keep
+    _fill_result(out, plan)
+    return out
+
+
+def _fill_result(out: Any, plan: DatapathPlan) -> None:
+    """Fill what an emu_dot says of the result format."""
+    codes = derive.codes(plan.d)
+    assert isinstance(plan.d.facts, FloatFacts)
     out.d_bytes, out.d_frac_bits = np.dtype(code_dtype(plan.d)).itemsize, plan.d.facts.frac_bits
     out.d_lowest = 1 - plan.d.facts.bias
     out.d_max, out.d_inf, out.d_sign = codes.max_code, codes.inf, codes.sign_bit
     out.d_nan = plan.nan_code
-    return out
 
 
 def _fill(out: Any, fmt: Format, flush: bool, grouped: bool, kept: list[Any]) -> None:
@@ -253,6 +259,7 @@ def _epilogue(d: Codes, alpha: int, c: Codes | None, fused: bool, plan: Datapath
     addend = None if c is None else np.ascontiguousarray(np.broadcast_to(c, given.shape), code_dtype(plan.d))
     out: Codes = np.empty_like(given)
     pointer = ffi.NULL if addend is None else address(addend)
-    described, _kept = _plan_of(plan)
+    described = ffi.new("emu_dot *")
+    _fill_result(described, plan)
     check(lib.emu_dot_epilogue(described, alpha, address(given), pointer, given.size, fused, address(out)))
     return out

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import lcm, prod
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +35,7 @@ from emu.spec.registry import get
 EXACT_BITS: Final = 53  # of a number
 ODD_BITS: Final = 50  # of what is left of a sum that was rounded to odd
 UNIT_BITS: Final = 51  # of a sum in whole units
+MOST_LOT: Final = 4096  # products of a value whose places are looked at
 
 
 def fault(plan: LevelsPlan) -> str | None:
@@ -123,10 +125,33 @@ def _special_faults(plan: LevelsPlan) -> Iterator[str]:
     started = [level.facts for level in plan.levels if level.facts.start == "c"]
     if not started or facts.special.when != "once":
         return
-    if any(level.facts.take.every != 1 for level in plan.levels):
-        yield "operands decide at each addition, and lots are interleaved"
+    if not _adds_neighbours(plan):
+        yield "operands decide at each addition, of products that are no neighbours"
     if any(isinstance(hold, FixedHold) and hold.overflow == "error" for hold in holds_of(facts)):
         yield "a register that overflows may have been decided by operands before"
+
+
+def _adds_neighbours(plan: LevelsPlan) -> bool:
+    """Tell whether each value that comes to the level that C starts is of neighbouring products, in their order."""
+    below: list[tuple[int, int]] = []  # how many values a level takes, and every which
+    for level in plan.levels:
+        words = level.facts
+        if words.start == "c":
+            break
+        taken = prod(of for of, _ in below)
+        below.append((plan.block // taken if words.of == "block" else 0 if words.of == "all" else words.of, words.take.every))
+    size, steps = prod(of for of, _ in below), lcm(*(every for _, every in below))
+    if words.take.every != 1 or not 0 < size <= MOST_LOT:
+        return words.take.every == 1 and steps == 1
+
+    def products(number: int, node: int) -> list[int]:
+        if not number:
+            return [node]
+        of, every = below[number - 1]
+        first = node // every * of * every + node % every
+        return sorted(product for i in range(of) for product in products(number - 1, first + i * every))
+
+    return all(products(len(below), node) == list(range(node * size, (node + 1) * size)) for node in range(steps))
 
 
 def _exact_product(plan: LevelsPlan) -> Reach:
