@@ -37,7 +37,8 @@ def _levels_of(plan: DatapathPlan) -> LevelsPlan | None:
 def _found(plan: DatapathPlan) -> LevelsPlan | None:
     chosen = (plan.a, plan.b, plan.scale, plan.block)
     try:
-        if not is_source(plan.d) or all(own.key != plan.key for own in plans_of(plan.datapath)):
+        register = plan.facts.accumulator != "none"  # whose overflow says more of a fused step
+        if register or not is_source(plan.d) or all(own.key != plan.key for own in plans_of(plan.datapath)):
             return None
         same = next((found for found in level_plans_of(plan.datapath) if (found.a, found.b, found.scale, found.block) == chosen), None)
     except (EmuError, ValueError):  # of a step that levels do not say

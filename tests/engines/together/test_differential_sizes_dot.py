@@ -18,6 +18,7 @@ from emu.engines import table as engine_table
 from emu.engines.exact.datapath import dot
 from emu.engines.native import convert as kernel
 from emu.engines.native import datapath as kernel_datapath
+from emu.engines.native import dot as kernel_dot
 from emu.engines.numpy import datapath as npy
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive
@@ -113,7 +114,7 @@ def test_pairs_of_rows_just_over_a_panel(engine: str, name: str) -> None:
         sides = given.a[place], given.b[other], part(given.scale_a, place), part(given.scale_b, other), c[place, other]
         assert np.array_equal(engine_datapath.run_dot(*sides, plan, engine), wanted[place])
         for form in FORMS if engine == "native" else ():
-            assert np.array_equal(kernel_datapath.dot(*sides, plan, form=form), wanted[place])
+            assert np.array_equal(kernel_dot.dot(*sides, plan, form=form), wanted[place])
 
 
 def length_at_a_time(engine: str) -> int:
@@ -159,5 +160,5 @@ def test_outputs_just_over_a_panel_in_any_number_of_threads(engine: str, name: s
             assert np.array_equal(found, wanted[np.ix_(down, across)]), (rows, columns, jobs)
         assert np.array_equal(engine_datapath.run_matmul(*sides, None, plan, engine), without[np.ix_(down, across)])
         for form in FORMS if engine == "native" else ():
-            found = kernel_datapath.matmul(*sides, c[np.ix_(down, across)], plan, form=form)
+            found = kernel_dot.matmul(*sides, c[np.ix_(down, across)], plan, form=form)
             assert np.array_equal(found, wanted[np.ix_(down, across)]), (rows, columns, form)
