@@ -154,9 +154,8 @@ class Bench:
                 return Verdict(SURVIVED if code == 0 else OPEN, "", len(tests))
             found, crashed = _FAILED.search(said), _CRASHED.search(said)
             failed = found["test"] if found else f"{crashed['test']}::{crashed['name']}" if crashed else left[0][0]
-            function = failed.partition("[")[
-                0
-            ]  # pytest cuts a name at " - "; of a file that cannot be read it names the file; cases may be new
+            # pytest cuts a name at " - ", names a file that it cannot read, and a mutant may have new cases
+            function = failed.partition("[")[0]
             begins = [test for test, _ in left if test.startswith(failed)] or [test for test, _ in left if test.startswith(function)]
             if not begins:
                 raise EngineError(f"{failed} fails, and was not asked")

@@ -14,36 +14,38 @@ from emu.engines.native import datapath, levels
 from emu.engines.native.convert import BEST_FORM
 from emu.engines.native.datapath import add, alpha, epilogue
 from emu.engines.native.tables import is_source
-from emu.spec.datapath import DatapathPlan, plans_of
-from emu.spec.levels import LevelsPlan, level_plans_of
+from emu.spec.datapath import DatapathPlan, resolve
+from emu.spec.levels import LevelsPlan, resolve_levels
 
 __all__ = ["add", "alpha", "can_dot", "dot", "epilogue", "matmul"]
 
-_in_levels: Final[Cache[Hashable, LevelsPlan | None]] = Cache("emu.engines.native.dot._in_levels", 256)
+_plans: Final[Cache[Hashable, LevelsPlan | None]] = Cache("emu.engines.native.dot._plans", 256)
 
 
 def can_dot(plan: DatapathPlan) -> bool:
     """Tell whether a kernel takes a plan: that of fused steps, or one of levels."""
-    return datapath.can_dot(plan) or _levels_of(plan) is not None
+    return datapath.can_dot(plan) or _in_levels(plan) is not None
 
 
-def _levels_of(plan: DatapathPlan) -> LevelsPlan | None:
-    """Return the plan of the same datapath in levels where a kernel takes it and nothing of the plan is other than the datapath says."""
-    if plan.key not in _in_levels:
-        _in_levels.keep(plan.key, _found(plan))
-    return _in_levels[plan.key]
+def _in_levels(plan: DatapathPlan) -> LevelsPlan | None:
+    """Return the plan of the same datapath in levels where its kernel takes it; None: the kernel of fused steps is asked."""
+    if plan.key not in _plans:
+        _plans.keep(plan.key, _found(plan))
+    return _plans[plan.key]
 
 
 def _found(plan: DatapathPlan) -> LevelsPlan | None:
-    chosen = (plan.a, plan.b, plan.scale, plan.block)
+    register = plan.facts.accumulator != "none"  # whose overflow says more of a fused step
+    if datapath.can_dot(plan) or register or not is_source(plan.d):
+        return None
+    chosen = plan.datapath, plan.a, plan.b, plan.scale, plan.block or None
     try:
-        register = plan.facts.accumulator != "none"  # whose overflow says more of a fused step
-        if register or not is_source(plan.d) or all(own.key != plan.key for own in plans_of(plan.datapath)):
+        if resolve(*chosen).key != plan.key:  # it was changed beside its datapath, and levels would not say how
             return None
-        same = next((found for found in level_plans_of(plan.datapath) if (found.a, found.b, found.scale, found.block) == chosen), None)
+        found = resolve_levels(*chosen)
     except (EmuError, ValueError):  # of a step that levels do not say
         return None
-    return same if same is not None and same.c is not None and levels.can_levels(same) else None
+    return found if found.c is not None and levels.can_levels(found) else None
 
 
 def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan, *, form: int = BEST_FORM) -> Codes:
@@ -51,7 +53,7 @@ def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Cod
 
     Tests: tests/engines/native/test_native_dot.py.
     """
-    found = None if datapath.can_dot(plan) else _levels_of(plan)
+    found = _in_levels(plan)
     if found is None:
         return datapath.dot(a, b, scale_a, scale_b, c, plan, form=form)
     return levels.dot(a, b, scale_a, scale_b, c, None, found, form=form)
@@ -69,7 +71,7 @@ def matmul(
     form: int = BEST_FORM,
 ) -> Codes:
     """Return A times B transposed plus C: one ascending chain over K for each output; operands, errors and exactness as datapath.matmul."""
-    found = None if datapath.can_dot(plan) else _levels_of(plan)
+    found = _in_levels(plan)
     if found is None:
         return datapath.matmul(a, b, scale_a, scale_b, c, plan, jobs, form=form)
     start = np.zeros((len(a), len(b)), code_dtype(plan.d)) if c is None else c

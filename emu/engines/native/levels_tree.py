@@ -133,16 +133,11 @@ def _special_faults(plan: LevelsPlan) -> Iterator[str]:
 
 def _adds_neighbours(plan: LevelsPlan) -> bool:
     """Tell whether each value that comes to the level that C starts is of neighbouring products, in their order."""
-    below: list[tuple[int, int]] = []  # how many values a level takes, and every which
-    for level in plan.levels:
-        words = level.facts
-        if words.start == "c":
-            break
-        taken = prod(of for of, _ in below)
-        below.append((plan.block // taken if words.of == "block" else 0 if words.of == "all" else words.of, words.take.every))
+    own = next(number for number, level in enumerate(plan.facts.levels) if level.start == "c")
+    below = [(of, level.take.every) for of, level in zip(_taken(plan), plan.facts.levels[:own], strict=False)]
     size, steps = prod(of for of, _ in below), lcm(*(every for _, every in below))
-    if words.take.every != 1 or not 0 < size <= MOST_LOT:
-        return words.take.every == 1 and steps == 1
+    if plan.facts.levels[own].take.every != 1 or not 0 < size <= MOST_LOT:
+        return plan.facts.levels[own].take.every == 1 and steps == 1
 
     def products(number: int, node: int) -> list[int]:
         if not number:
@@ -152,6 +147,14 @@ def _adds_neighbours(plan: LevelsPlan) -> bool:
         return sorted(product for i in range(of) for product in products(number - 1, first + i * every))
 
     return all(products(len(below), node) == list(range(node * size, (node + 1) * size)) for node in range(steps))
+
+
+def _taken(plan: LevelsPlan) -> list[int]:
+    """Return how many values each level takes at once; 0: all."""
+    found: list[int] = []
+    for level in plan.facts.levels:
+        found.append(plan.block // prod(found) if level.of == "block" else 0 if level.of == "all" else level.of)
+    return found
 
 
 def _exact_product(plan: LevelsPlan) -> Reach:
@@ -309,10 +312,7 @@ def fill_tree(out: Any, plan: LevelsPlan, k: int, kept: list[Any]) -> None:
     below.cancelled_counts = below.float_zero = True
     _fill_any(below.hold, facts.products.hold, plan.product_unit_exp, True, plan)
     _fill_scale(below.scale, facts.products.scale, plan)
-    wide = 1
-    for level in plan.levels:
-        of = plan.block // wide if level.facts.of == "block" else 0 if level.facts.of == "all" else level.facts.of
-        wide *= of
+    for level, of in zip(plan.levels, _taken(plan), strict=True):
         _fill_level(tree.levels[level.number], level, of, plan)
     _fill_places(tree, plan, k, kept)
     out.lot, out.tree, out.live_nan = 1, tree, facts.special.nan_scale == "live"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu.base.caches import Cache
 from emu.engines.native._kernels import ffi, lib
@@ -37,7 +38,7 @@ from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Recipe, Rounding, Transform
 from emu.spec.programs.program import Program, cast_entry, quantize_program
 from emu.spec.programs.steps import OPERATIONS
-from emu.spec.programs.types import ELEMENT, TENSOR, Constant, Extent, Instruction
+from emu.spec.programs.types import ELEMENT, TENSOR, Argument, Constant, Extent, Instruction
 from emu.spec.registry import get
 
 
@@ -253,13 +254,17 @@ class KernelPlanBuilder:
         require(decides_by_bf16(item.to, item.rounding, entry))
         return table_of(get("format", "bf16"), item.to, item.rounding, entry)
 
+    def after(self, chain: Sequence[Instruction], first: Argument, inputs: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return what steps that see one number each, the first of them `first`, make of numbers. Raises: Unable."""
+        inner, number = KernelPlanBuilder(self.program), "the number"  # by its own name it may be one that steps do not read
+        start = inner.register(number)
+        steps = [inner.step(replace(item, args=tuple(number if arg == first else arg for arg in item.args)))[0] for item in chain]
+        return run_steps(steps, inputs, start, inner.register(chain[-1].out if chain else number), inner.constants, lib.EMU_PORTABLE)
+
     def thresholds(self, scaled: str, chain: list[Instruction]) -> Any:
         """Return the emu_thresholds of a chain: the kernel's own steps on every bf16 number. Raises: Unable (too many)."""
-        inner = KernelPlanBuilder(self.program)
-        start = inner.register(scaled)
         *unary, cast = chain
-        steps = [inner.step(item)[0] for item in unary]
-        bits = run_steps(steps, EVERY_BF16, start, inner.argument(cast.args[0]), inner.constants, lib.EMU_PORTABLE)
+        bits = self.after(unary, scaled, EVERY_BF16)
         odd = ((bits & np.uint32(0xFFFF)) + np.uint32(0xFFFF) | bits) >> np.uint32(16)
         found = thresholds_in(self.cast_table(cast)[odd])
         require(found is not None)

@@ -21,7 +21,7 @@ from emu.engines.c_ref.convert import convert_with_open
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.program import KernelPlanBuilder
-from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require, run_steps
+from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require
 from emu.engines.native.tables import decides_by_bf16, decision_points, decode_table, source_of, table_of
 from emu.spec import derive, digest
 from emu.spec.ieee import binary_format, direction, is_binary32, is_nearest_even, is_single, is_within
@@ -118,33 +118,29 @@ class _TileBuilder(KernelPlanBuilder):
     def shortened(self, items: list[Instruction]) -> list[Instruction]:
         """Return the steps without clamps that only a cast reads and that change none of its codes: those at the ends of its format."""
         read = Counter([*(arg for item in items for arg in item.reads), *self.program.outputs.values()])
-        by_name, source = {item.out: item for item in items}, dict[str, Argument]()
+        by_name, source = {item.out: item for item in items}, dict[Argument, Argument]()
         for item in items:
             chain, arg = list[Instruction](), item.args[0] if item.op == "cast" else ""
             while isinstance(arg, str) and read[arg] == 1 and arg in by_name and _is_unary(by_name[arg]):
                 chain.insert(0, by_name[arg])
                 arg = chain[0].args[0]
-            clamps = {each.out: each.args[0] for each in chain if each.op == "clamp"}
+            clamps = dict[Argument, Argument]()
+            for each in chain:
+                if each.op == "clamp":
+                    clamps[each.out] = clamps.get(each.args[0], each.args[0])
             if clamps and self.saturates(item, chain, clamps):
                 source |= clamps
-        return [replace(item, args=_args(item, source)) for item in items if item.out not in source]
+        return [_reading(item, source) for item in items if item.out not in source]
 
-    def saturates(self, cast: Instruction, chain: list[Instruction], clamps: dict[str, Argument]) -> bool:
+    def saturates(self, cast: Instruction, chain: list[Instruction], clamps: dict[Argument, Argument]) -> bool:
         """Tell whether a cast after a chain of unary steps gives the same codes without the clamps, wherever one of them may change."""
         step = _TileBuilder(self.program).kernel_step(cast)
         if step.operation not in (lib.EMU_STEP_CAST_SIGNED, lib.EMU_STEP_CAST_INTEGER):
             return False
         assert cast.to is not None
         inputs = _near(cast.to, [arg.bits for each in chain for arg in each.args if isinstance(arg, Constant)])
-        shorter = [replace(each, args=_args(each, clamps)) for each in chain if each.out not in clamps]
-        return np.array_equal(run_one(step, self.after(chain, inputs)), run_one(step, self.after(shorter, inputs)))
-
-    def after(self, chain: list[Instruction], inputs: Codes) -> Codes:
-        """Return what a chain of unary steps makes of numbers."""
-        inner = KernelPlanBuilder(self.program)
-        numbers = [inner.register(str(item.args[0])) for item in chain]
-        steps = [inner.step(item)[0] for item in chain]
-        return run_steps(steps, inputs, numbers[0], inner.register(chain[-1].out), inner.constants, lib.EMU_PORTABLE) if chain else inputs
+        first, shorter = chain[0].args[0], [_reading(each, clamps) for each in chain if each.out not in clamps]
+        return np.array_equal(run_one(step, self.after(chain, first, inputs)), run_one(step, self.after(shorter, first, inputs)))
 
     def extent(self, arg: str | Constant) -> Extent:
         """Return where an argument lives."""
@@ -381,13 +377,9 @@ def _is_unary(item: Instruction) -> bool:
     return item.op in ("clamp", "select") and all(isinstance(arg, Constant) for arg in others)
 
 
-def _args(item: Instruction, source: dict[str, Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a step where names of clamps give way to what they clamp."""
-    found = list(item.args)
-    while gone := [k for k, arg in enumerate(found) if isinstance(arg, str) and arg in source]:
-        for k in gone:
-            found[k] = source[str(found[k])]
-    return tuple(found)
+def _reading(item: Instruction, source: dict[Argument, Argument]) -> Instruction:
+    """Return a step that reads what clamps clamp in their place."""
+    return replace(item, args=tuple(source.get(arg, arg) for arg in item.args))
 
 
 def _is_plain(facts: FloatFacts) -> bool:

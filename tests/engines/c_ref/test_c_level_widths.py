@@ -1,4 +1,4 @@
-"""What C refuses of a datapath of levels by itself: too few integer bits of an aligned addition, operands that are lists of values."""
+"""What C refuses of a datapath of levels by itself: too few integer bits of an aligned addition, and every field that may be wrong."""
 
 from __future__ import annotations
 
