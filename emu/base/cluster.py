@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import uuid4
@@ -108,10 +108,11 @@ class Workers:
         return self._client
 
     def leave(self) -> None:
-        """Close the connection, if there is one."""
+        """Close the connection, if there is one. A scheduler that is gone may not answer this either: then the client is left behind."""
         client, self._client = self._client, None
         if client is not None:
-            client.close(timeout=2)
+            with suppress(OSError, TimeoutError):
+                client.close(timeout=2)
 
 
 def keep_freed_memory() -> None:

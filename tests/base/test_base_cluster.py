@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
-from emu.base.cluster import checked_address, done_by_cluster
+from emu.base.cluster import Workers, checked_address, done_by_cluster
 from emu.base.errors import OperandError, ToolError
 from emu.base.workers import in_order
 from emu.cli.main import run
@@ -31,6 +33,32 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ToolError, match=r"not installed: pip install 'fp4emu\[cluster\]'"):
         next(done_by_cluster(str, [1], "local:1"))
+
+
+class _Away:
+    """A client of a scheduler that went away: nothing answers, nor does it say goodbye."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.asked.append("open")
+
+    def wait_for_workers(self, *_: object, **__: object) -> None:
+        raise OSError
+
+    def close(self, **_: object) -> None:
+        self.asked.append("close")
+        raise TimeoutError
+
+
+@pytest.mark.parametrize("patience", [0.0, 0.1])
+def test_a_scheduler_that_is_gone_may_not_answer_the_goodbye(patience: float) -> None:
+    _Away.asked.clear()
+    workers = Workers(SimpleNamespace(Client=_Away), "local:1", "tcp://127.0.0.1:1", patience)
+    with pytest.raises(ToolError, match=r"cluster local:1: no worker \(OSError\): start it again"):
+        next(workers.done(str, [1]))
+    workers.leave()
+    assert len(_Away.asked) >= 2 and _Away.asked == ["open", "close"] * (len(_Away.asked) // 2)
 
 
 def test_the_command_says_it_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
