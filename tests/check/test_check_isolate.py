@@ -61,6 +61,18 @@ def test_arrays_come_back_as_they_are():
     }  # fmt: skip
 
 
+def test_what_a_kernel_prints_is_no_part_of_the_report(capfd):
+    """As C prints: to the file, not to Python's stream."""
+
+    def prints(_operands):
+        os.write(1, b"a line of a kernel\n")
+        return ANSWER
+
+    with forked(Target(prints), 10) as target:
+        target({})
+    assert capfd.readouterr() == ("", "a line of a kernel\n")
+
+
 def test_errors_keep_their_kind():
     def fails(_operands):
         raise OpenError("nobody knows")

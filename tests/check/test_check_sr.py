@@ -92,6 +92,7 @@ def test_a_wrong_kernel_is_caught_by_the_test_that_is_meant_for_it(fault, famili
     report = check(Kernel(3, fault), CONTRACT, suites=("directed",), raises=False)
     assert report.verdict == "differs" and {failure.name for failure in report.failures} == {"random"}
     assert {failure.stage for failure in report.failures} == families
+    assert report.text().count(" draws, 0 calls to shrink it):") == len(families)  # a statistic has no smaller example
 
 
 @pytest.mark.parametrize("lag", [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 1024, 6, 2400])

@@ -8,8 +8,9 @@ from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel, values
 
 import emu
 from emu.base.errors import EmuError
+from emu.check.attention.bound import bound_of
 from emu.check.attention.contract import Attention, attention_of
-from emu.check.attention.sets import Shape, strict_question
+from emu.check.attention.sets import Question, Shape, random_question, strict_question
 from emu.check.matmul.numbers import Draws
 from emu.testing import check_attention
 
@@ -95,6 +96,56 @@ def test_an_unmasked_kernel_and_other_formats_pass():
         assert check_attention(kernel(16, np.float32), *formats, shapes=SHAPES[:1]).verdict == "pass"
 
 
+def test_values_blocked_along_the_keys_are_as_quantize_makes_them():
+    """Axes, shapes and numbers; the right kernel passes, and one that takes the scales of the dimension before fails."""
+    contract = attention_of(*THREE, "fp32", "none", "whole row", 0, None, 1.0, 24, "keys", "values", 24)
+    question = random_question(contract, Shape(2, 4, 2, 3, 48, 64), 0.125, Draws(1, "v"))
+    given, made = question.operands()["v"], emu.quantize(np.ones((2, 2, 48, 64), np.float32), THREE[2], axis=-2)
+    for q in (given, made):
+        assert (q.axis, q.row_axis, q.shape, q.codes.shape, q.scales.shape) == (-2, -1, (2, 2, 48, 64), (2, 2, 48, 64), (2, 2, 3, 64))
+    assert np.array_equal(given.dequantize(np.float64), question.values("v"))
+
+    def shifted(q, k, v, x, y, z):
+        scales = np.roll(emu.decode(v.scales, "ue4m3"), 1, axis=-1)
+        return x, y, emu.decode(v.codes, "e2m1") * np.repeat(scales, 16, axis=-2)
+
+    for asked, verdict in ((kernel(16), "pass"), (kernel(16, change=shifted), "differs")):
+        assert check_attention(asked, *THREE, v_axis="keys", shapes=[(1, 2, 1, 3, 32, 64)], raises=False).verdict == verdict
+
+
+def test_a_coarse_exponential_that_errs_one_way_in_every_tile_is_inside():
+    """Tiles of one key, exp of 8 bits: 1 + 2^-8 in each of 111 factors adds up to half of the first key's small weight.
+
+    Its score is -6, of the last key 0, of the others -12; V is 1 at the first key and 0 elsewhere, so the result is its share.
+    """
+    contract = attention_of(*THREE, "fp32", "none", "running", 1, None, 1.0, 24, "dim", "values", 8)
+    question = Question(contract, Shape(1, 1, 1, 1, 112, 64), 4.0, powers=dict.fromkeys("qkv", 0))
+    codes = {name: np.zeros((1, 1, rows, 64), np.uint8) for name, rows in (("q", 1), ("k", 112), ("v", 112))}
+    codes["q"][..., 0] = codes["v"][:, :, 0] = 2  # 1
+    codes["k"][:, :, 0, 0], codes["k"][:, :, 1:-1, 0] = 0xB, 0xD  # -1.5, -3
+    question.codes |= codes
+    question.scales |= {name: np.full((*item.shape[:-1], 4), 0x38, np.uint8) for name, item in codes.items()}  # 1
+    bound = bound_of(question, (0, 0, 0), {name: question.values(name) for name in "qkv"}, None)
+    scores = [-6.0, *[-12.0] * 110, 0.0]
+    for off in (0, 2.0**-8, -(2.0**-8)):
+        top, total, out = scores[0], 0.0, 0.0
+        for key, score in enumerate(scores):
+            new = max(top, score)
+            old = np.exp(top - new) * (1 + off)
+            total, out, top = total * old + np.exp(score - new), out * old + (key == 0) * np.exp(score - new), new
+        assert all(low < out / total < high for low, high in zip(bound.low, bound.high, strict=True))
+    assert 0 < max(bound.high) < 0.02
+
+
+def test_rows_whose_weights_may_be_off_by_half_are_left_out():
+    """130 tiles, each with an exp of 8 bits: nothing is bounded then, and the report says so and is no pass."""
+    given = {"shapes": [(1, 1, 1, 2, 130, 64)], "maximum": "running", "tile": 1, "raises": False}
+    left_out = check_attention(kernel(16), *THREE, **given, exp_bits=8)
+    assert left_out.verdict == "too_little" and not left_out.bounded and left_out.exact
+    assert "rows whose errors are too large for a bound were left out" in left_out.notes
+    assert check_attention(kernel(16), *THREE, **given, exp_bits=9).bounded
+
+
 P = {"p": "nvfp4_te_ref", "maximum": "running", "tile": 16, "shapes": [(1, 2, 2, 3, 64, 64)]}
 
 
@@ -132,6 +183,17 @@ def changed(where):
 )
 def test_a_wrong_p_fails(wrong):
     assert check_attention(wrong, *THREE, **P, raises=False).verdict == "differs"
+
+
+def test_a_weight_above_one_fails():
+    """No score lies above the maximum: the next number after 1 is too large, though its codes are those of 1."""
+
+    def above(q, k, v, scale, causal):
+        found = kernel(16, quantize=by_recipe, expose=True)(q, k, v, scale, causal)
+        return found | {"p": np.where(found["p"] == 1, np.nextafter(np.float32(1), np.float32(2)), found["p"])}
+
+    report = check_attention(above, *THREE, **P | {"shapes": [(1, 1, 1, 2, 32, 64)]}, raises=False)
+    assert report.verdict == "differs" and "the P before it is quantized lies outside its bound" in report.message
 
 
 def divided(by, recipe):

@@ -83,6 +83,18 @@ def test_below_the_normal_range_and_beyond_the_largest_number() -> None:
     assert outcome(asked(64), np.nan) == (1, 0)  # the pseudo-code's comparison would pass it
 
 
+def test_a_place_is_an_output_of_the_tensor() -> None:
+    """Of the largest error, of the first output outside; where every sum may overflow, and none has a limit, the first output."""
+    answers = np.full((2, 3), 64.0)
+    assert judged("tosa", PAIR, asked(64, outputs=(2, 3)), answers).place == (0, 0)
+    answers[1, 2], answers[1, 1] = 64.25, 64.375
+    assert judged("tosa", PAIR, asked(64, outputs=(2, 3)), answers).place == (1, 1)
+    answers[1, 0], answers[0, 2] = 65, np.nan
+    assert judged("tosa", PAIR, asked(64, outputs=(2, 3)), answers).place == (0, 2)
+    found = judged("tosa", PAIR, asked(64, code=7, scale=ONE + 59, outputs=(2, 3)), answers)
+    assert (found.ratio, found.place, found.outside, found.open, found.squares) == (0, (0, 0), 0, 0, 0)
+
+
 GOOD = """tosa:
   title: "x"
   status: "reported"

@@ -243,6 +243,35 @@ def test_the_place_of_what_is_wrong_is_said():
     assert report.located["taken from"] == 0 and report.located["expert"] in (2, 3)
 
 
+@pytest.mark.parametrize(("step", "which"), [(-1, "next"), (1, "previous")])
+def test_a_batch_entry_with_the_scales_of_a_neighbour_is_located(step, which):
+    kernel = entries(change_a=lambda codes, scales: (codes, np.roll(scales, step, 0)))
+    report = check_matmul(kernel, "nvfp4_te_ref", "nvfp4_te_ref", shapes=BATCHES[:1], key=4711, batched=True, raises=False)
+    assert report.verdict == "differs" and report.located["hypothesis"] == f"a: scales of the {which} batch entry", report.text()
+
+
+def test_a_stale_group_is_located():
+    report = check_matmul(experts(after=stale), "nvfp4_te_ref", "nvfp4_te_ref", shapes=SHAPES[:1], key=4711, raises=False)
+    assert report.verdict == "differs"
+    assert report.located["hypothesis"] == "a group is stale: its rows are those of another" and "expert" in report.located, report.text()
+
+
+def test_every_expert_has_an_alpha_of_its_own():
+    """In the sums powers of two; in the epilogue none, and no two alike, so that a kernel that takes another expert's is seen there too."""
+    seen = set()
+
+    def kept(each):
+        seen.add(tuple(each.tolist()))
+        return each
+
+    report = check_matmul(raw_kernel(alphas=kept), "nvfp4", "nvfp4", scale_layout="128x4", shapes=[(3, 20, 5, 48)])
+    assert report.verdict == "pass" and report.epilogue == "S * alpha, + beta * C"
+    powers = {each for each in seen if (np.frexp(each)[0] == 0.5).all()}
+    others = [each for each in seen - powers if (np.frexp(each)[0] != 0.5).all()]
+    assert powers and others and len(powers) + len(others) == len(seen)
+    assert all(len(set(each)) == 3 for each in [*others, *(powers - {(1.0, 1.0, 1.0)})])
+
+
 def raw_kernel(scale_rows=None, alphas=same, c_times=1):
     """Raw operands, scales of each group in whole tiles of 128x4, an alpha for each expert, C.
 

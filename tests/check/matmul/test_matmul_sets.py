@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, SpecError
+from emu.check.matmul.envelope import drawn
 from emu.check.matmul.numbers import Draws, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import comparable
+from emu.check.matmul.run import Check
 from emu.check.matmul.sets import Limits, _empty, every_set, limits_of
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
@@ -106,6 +108,75 @@ def test_every_scale_code_and_element_code_is_in_some_set():
             scales[name] |= set(scale[live].tolist())
     assert codes == {"a": set(range(16)), "b": set(range(16))}
     assert all(found >= set(range(1, 127)) for found in scales.values())
+
+
+@pytest.mark.parametrize("name", ["mxfp4", "nvint4"])
+def test_random_operands_have_every_element_code_small_ones_more_often(name):
+    pair = pair_of(f"matmul/{name}/{name}/fp32")
+    asked = drawn(pair, (24, 24, 2048), Limits(), Draws(1, "random"))
+    for codes, side in ((asked.a, pair.a), (asked.b, pair.b)):
+        size = np.abs([float(fraction(code, side.element)) for code in derive.finite_codes(side.element)])
+        times = np.bincount(codes.ravel(), minlength=len(size))
+        assert len(times) == len(size) and times.all()
+        assert times[size < np.median(size)].sum() > 2 * times[size > np.median(size)].sum()
+
+
+def exponents(asked, pair):
+    """The least and the largest exponent of the scales of a and of b."""
+    values = (exact_of(asked.sa, pair.a.scale).nominal, exact_of(asked.sb, pair.b.scale).nominal)
+    return [(int(each.min()), int(each.max())) for each in values]
+
+
+def centres(sets, pair):
+    """About which power of two the windows of each signed set lie: the other side's scales lie about its reciprocal, as proven here."""
+    found = {"a": [], "b": []}
+    for asked in sets:
+        if asked.name.startswith("signed"):
+            mine, (low, high) = exponents(asked, pair)[:: 1 if asked.name.endswith("a") else -1]
+            centre = next((centre for centre in (0, 50, -50, 100, -100) if -centre - 3 <= low <= high <= -centre + 3), None)
+            assert centre is not None and centre - 30 <= mine[0] < mine[1] <= centre + 40
+            found[asked.name[-1]].append(centre)
+    return found
+
+
+def bulks(sets, pair):
+    """The side of each set of full sums whose scales are the large ones."""
+    spans = [[high - low for low, high in exponents(asked, pair)] for asked in sets if asked.name == "full range"]
+    return "".join("a" if a > b else "b" for a, b in spans)
+
+
+def test_large_and_small_scales_are_in_sums_where_the_format_has_them():
+    """E8M0 has 2^-127 to 2^127: shape after shape takes another part of them, and full sums of the other side."""
+    pair = pair_of("matmul/mxfp4/mxfp4/fp32")
+    sets = list(every_set(pair, [(5, 4, 96)] * 6, Limits(), 1, []))
+    wanted = [0, 50, -50, 100, -100, 0]
+    assert centres(sets, pair) == {"a": wanted, "b": wanted} and bulks(sets, pair) == "ababab"
+
+
+class Several:
+    """A target of several products that is never called."""
+
+    name = "several"
+
+    def __init__(self, *wants):
+        self.wants = wants
+
+
+def test_each_shape_of_experts_is_asked_with_two_parts_of_the_scales_and_full_sums_of_both_sides():
+    pair = pair_of("matmul/mxfp4/mxfp4/fp32")
+    shapes = [(3, 20, 7, 96), (2, 10, 5, 64), (2, 10, 5, 96)]
+    check = Check(Several("a", "b", "offsets"), pair, Limits(), "any", shapes, 1, True)
+    sets = list(check.sets(shapes, Limits(), []))
+    assert list(dict.fromkeys(asked.shape for asked in sets)) == shapes
+    wanted = [0, 50, 50, -50, -50, 100]
+    assert centres(sets, pair) == {"a": wanted, "b": wanted} and bulks(sets, pair) == "abbaab"
+
+
+def test_shape_after_shape_of_a_batch_is_asked_with_another_part_of_the_scales():
+    pair = pair_of("matmul/mxfp4/mxfp4/fp32")
+    shapes = [(3, 4, 7, 96), (2, 5, 3, 64), (2, 3, 5, 96)]
+    sets = list(Check(Several("a", "b"), pair, Limits(), "any", shapes, 1, True, batched=True).sets(shapes, Limits(), []))
+    assert centres(sets, pair) == {"a": [0, 50, -50], "b": [0, 50, -50]} and bulks(sets, pair) == "aba"
 
 
 def test_operands_of_a_class_fit_it():

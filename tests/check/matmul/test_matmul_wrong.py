@@ -1,5 +1,7 @@
 """Wrong products fail, each of them, under keys that were not used to build the sets; and what is wrong is said."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -86,13 +88,21 @@ def unsigned(codes, scales):
     return codes & 7, scales
 
 
-def rounded(name):
+def rounded(name, which="ab"):
+    """The values of some operands are rounded to another format."""
+
     def kernel(a, b):
         (x, sx, ta), (y, sy, tb) = parts(a), parts(b)
-        one, two = (emu.decode(emu.convert(value(*each).astype(np.float32), name), name).astype(np.float64) for each in ((x, sx), (y, sy)))
-        return ((one @ two.T).astype(np.float32) * ta) * tb
+        found = {"a": value(x, sx), "b": value(y, sy)}
+        found |= {side: emu.decode(emu.convert(found[side].astype(np.float32), name), name).astype(np.float64) for side in which}
+        return ((found["a"] @ found["b"].T).astype(np.float32) * ta) * tb
 
     return kernel
+
+
+def scales_of(other, codes, scales):
+    """Codes under scales of another operand, its rows in turn."""
+    return codes, other[np.arange(len(codes)) % len(other)]
 
 
 def cut_accumulator(bits):
@@ -124,7 +134,7 @@ WRONG = {
     "first scale for the row": (on_b(lambda c, s: (c, np.repeat(s[:, :1], s.shape[1], 1))), "b: the scale of the first block"),
     "blocks of 32": (on_a(lambda c, s: (c, s[:, np.arange(s.shape[1]) // 2 * 2])), "a: two blocks share"),
     "scale of the other operand": (
-        lambda a, b: gemm(a, b, change_a=lambda c, s: (c, parts(b)[1][np.arange(len(c)) % len(parts(b)[1])])),
+        lambda a, b: gemm(a, b, change_a=partial(scales_of, b.scales)),
         "a: scales of the other operand",
     ),
     "mantissas of scales": (on_a(plain_mantissa), "a: the fraction field of scales is cleared"),
@@ -185,6 +195,36 @@ def test_what_is_wrong_has_a_place():
     assert report.located["k"] == 37
     report = check_matmul(WRONG["a stale scale"][0], "nvfp4", "nvfp4", shapes=SHAPES, raises=False)
     assert report.located["block"] == 2 and report.located["k"] == "32 to 47"
+
+
+OF_ONE = {
+    "a: scales of the other operand": lambda a, b: gemm(a, b, change_a=partial(scales_of, b.scales)),
+    "b: scales of the other operand": lambda a, b: gemm(a, b, change_b=partial(scales_of, a.scales)),
+    "a: dequantized values are rounded to e4m3": rounded("e4m3", "a"),
+    "b: dequantized values are rounded to e4m3": rounded("e4m3", "b"),
+    "both operands: dequantized values are rounded to e4m3": rounded("e4m3"),
+    "a: scale code 0x7e (448) is read as 416": on_a(lambda c, s: (c, np.where(s == 0x7E, 0x7D, s))),
+    "b: scale code 0x38 (1) is read as 1.125": on_b(lambda c, s: (c, np.where(s == 0x38, 0x39, s))),
+}
+
+
+@pytest.mark.parametrize("words", OF_ONE)
+def test_the_operand_that_is_wrong_is_named(words):
+    report = check_matmul(OF_ONE[words], "nvfp4_te_ref", "nvfp4_te_ref", shapes=SHAPES[:1], key=4711, raises=False)
+    assert report.verdict == "differs" and report.located["hypothesis"] == words, report.text()
+
+
+def test_where_no_mistake_is_found_the_smallest_wrong_question_is_shown():
+    """Of 48 x 4 x 25 and 16 x 10 x 20 products the second, which has more outputs and was asked later."""
+
+    def nonsense(a, b):
+        found = gemm(a, b)
+        row, column = np.indices(found.shape)
+        return np.where(row * column % 3 == 1, found + row.astype(np.float32) + np.float32(0.5), found)
+
+    report = check_matmul(nonsense, "nvfp4", "nvfp4", shapes=[(4, 25, 48), (10, 20, 16)], raises=False)
+    assert report.verdict == "differs" and not report.located and report.accumulator_bits == 0
+    assert any(note.startswith("first wrong question: one-hot rows of a, M, N, K = (10, 20, 16), ") for note in report.notes), report.notes
 
 
 WIDTHS = [("nvfp4_1level", 23), ("mxfp4", 16), ("nvfp4_1level", 12)]
