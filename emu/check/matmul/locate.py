@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from emu.base.errors import EmuError
 from emu.check.matmul.groups import column, of_groups
 from emu.check.matmul.mistakes import wrong_groups
-from emu.check.matmul.numbers import Bits, Exact, exact_of, in_units, product
+from emu.check.matmul.numbers import NARROW, Bits, Exact, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, Side
 from emu.check.matmul.sets import Operands
 from emu.engines.exact.encode import code_of_one
 from emu.engines.numpy.layout import places
 from emu.ops.functions import convert
 from emu.spec import derive, get, names
-from emu.spec.models.format import FloatFacts
+from emu.spec.models.format import FloatFacts, Format
 
 Values = NDArray[np.float64]
 Found = dict[str, Any]
@@ -403,12 +403,19 @@ def _unsigned(codes: Any) -> Bits:
     return array.view(f"u{array.dtype.itemsize}")
 
 
+def _has(fmt: Format, value: float) -> bool:
+    """Tell whether a code of a format has a value; wide formats are taken to have all."""
+    bits = derive.codes(fmt).bits
+    return bits > NARROW or value in _floats(exact_of(np.arange(1 << bits), fmt))
+
+
 def _single_codes(case: Case) -> Iterator[Found]:
-    """One code of an element or of a scale is read as another value: the outputs of one-hot rows are what was read."""
+    """One code of an element or of a scale is read as another value, the outputs of one-hot rows: first those that another code has."""
     asked, pair = case.asked, case.pair
     difference = _difference(case)
     if difference is None:
         return
+    found: list[tuple[bool, str]] = []
     for name, side, codes, scales in (("a", pair.a, asked.a, asked.sa), ("b", pair.b, asked.b, asked.sb)):
         value = {"a": pair.a.values(asked.a, asked.sa), "b": pair.b.values(asked.b, asked.sb)}
         for what, table in (("element", codes), ("scale", scales)):
@@ -427,4 +434,5 @@ def _single_codes(case: Case) -> Iterator[Found]:
                     fmt = side.scale if what == "scale" and side.scale is not None else side.element
                     plain = float(_floats(exact_of(np.array([code]), fmt))[0])
                     text = f"{name}: {what} code {int(code):#x} ({plain:g}) is read as {plain * (1 + ratio):g}"
-                    yield {"hypothesis": text, **where(case)}
+                    found.append((not _has(fmt, plain * (1 + ratio)), text))
+    yield from ({"hypothesis": text, **where(case)} for _, text in sorted(found, key=lambda item: item[0]))

@@ -71,8 +71,8 @@ def _maps(groups: Groups) -> Iterator[tuple[str, Ints, Ints, Ints]]:
         for which, other in others.items():
             yield f"rows meet the weights of {which} {word}", rows, other, other
             yield f"rows meet the weights of {which} {word}, with their own tensor scale", rows, other, owner
-        backward = count - 1 - owner
-        yield f"the {word}s are taken from the last to the first", rows, backward, backward
+        backward, many = count - 1 - owner, f"{word}s".replace("ys", "ies")
+        yield f"the {many} are taken from the last to the first", rows, backward, backward
     if groups.stacked:
         size = int(groups.sizes[0])
         for which, other in (("next", (rows + size) % groups.rows), ("previous", (rows - size) % groups.rows), ("first", rows % size)):

@@ -105,34 +105,40 @@ def comparable(values: Any, out: Format) -> Bits:
     return np.asarray((size == 0) | ((size >= 2.0 ** (1 - facts.bias)) & (size <= top)))
 
 
-class Single:
-    """Outputs of one product each, where no order, window or addition has a part: what they say of an accumulator's width.
+class Needs:
+    """What sums needed that came out right or wrong: what it says of an accumulator's width.
 
-    right: the most significant bits of one that came out right.   wrong: (bits, exponent of the lowest) of those that did not.
+    sums: how many outputs were right, and wrong, by the significant bits of their sum.
+    right, wrong: of outputs of one product each, where no order, window or addition has a part: the most bits of a right one,
+    (bits, exponent of the lowest) of the others.
     """
 
     def __init__(self) -> None:
+        self.sums = np.zeros((2, 64), np.int64)
         self.right = 0
         self.wrong: set[tuple[int, int]] = set()
 
     def add(self, question: Question, wrong: Bits) -> None:
-        """Add the outputs of a question whose rows of one operand have one live element at most."""
+        """Add the outputs of a question."""
         asked, pair = question.asked, question.pair
-        if not any(((codes != side.zero).sum(axis=1) <= 1).all() for codes, side in ((asked.a, pair.a), (asked.b, pair.b))):
-            return
         size = np.abs(asked.sums)
         shift = trailing_zeros(size)
         bits, least = bit_length(size) - shift, np.broadcast_to(asked.unit, size.shape) + shift
         plain = question.known if question.c is None else question.known & (question.c == 0)
-        right, other = plain & ~wrong, plain & wrong
-        if is_binary32(pair.out) and right.any():
-            self.right = max(self.right, int(bits[right].max()))
-        self.wrong |= set(zip(bits[other].tolist(), least[other].tolist(), strict=True))
+        right, other = plain & ~wrong & is_binary32(pair.out), plain & wrong
+        for at, where in enumerate((right, other)):
+            self.sums[at] += np.bincount(bits[where].astype(np.int64), minlength=64)
+        if any(((codes != side.zero).sum(axis=1) <= 1).all() for codes, side in ((asked.a, pair.a), (asked.b, pair.b))):
+            self.right = max(self.right, int(bits[right].max(initial=0)))
+            self.wrong |= set(zip(bits[other].tolist(), least[other].tolist(), strict=True))
 
     def fits(self, bits: int, limits: Limits) -> bool:
-        """Tell whether an accumulator of some bits can have given what came out."""
+        """Tell whether an accumulator of some bits can have given what came out. Sums that need more may be right where parts are summed
+        elsewhere, but not most of them.
+        """
+        right, wrong = self.sums[:, bits + 1 :].sum(axis=1)
         held = any(need <= bits and least >= limits.least and least + need <= limits.most for need, least in self.wrong)
-        return self.right <= bits and not held
+        return self.right <= bits and not held and bool(right <= wrong)
 
 
 class Seen:

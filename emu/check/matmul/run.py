@@ -24,7 +24,7 @@ from emu.check.matmul.groups import (
 from emu.check.matmul.locate import Case, locate, unequal, where
 from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import Pair, pair_of
-from emu.check.matmul.question import Question, Seen, Single, comparable, raw, sample, taken
+from emu.check.matmul.question import Needs, Question, Seen, comparable, raw, sample, taken
 from emu.check.matmul.report import GemmReport, Stage
 from emu.check.matmul.sets import Limits, Operands, default_shapes, every_set, limits_of, one_hot, summed
 from emu.contracts.form import FLAGS
@@ -129,7 +129,7 @@ class Check:
         self.failed: list[Case] = []
         self.asked = self.zeros = 0
         self.left: list[str] = []
-        self.single = Single()
+        self.needs = Needs()
 
     def run(self) -> GemmReport:
         """Run the stages one after the other."""
@@ -210,7 +210,7 @@ class Check:
             seen[1] += int(wrong.sum())
             seen[2].add(question)
             visits.setdefault(question.asked.shape, []).append(seen[2].met)
-            self.single.add(question, wrong)
+            self.needs.add(question, wrong)
             self.judge(question, got, wrong)
         for name, (compared, differing, seen) in stages.items():
             self.report.stages.append(Stage(f"order-free, {name}", compared, differing, seen.words()))
@@ -294,7 +294,7 @@ class Check:
                 low = middle
             else:
                 high = middle
-        if low > 3 and self.single.fits(low, limits_of_width(low)):
+        if low > 3 and self.needs.fits(low, limits_of_width(low)):
             self.report.accumulator_bits = low
             short = "" if self.holds(Limits(low), shapes) else " and the range of binary16"
             self.report.located = {"hypothesis": f"sums are held in {low} significand bits{short}, {self.limits.bits} were declared"}

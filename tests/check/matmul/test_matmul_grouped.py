@@ -206,7 +206,7 @@ ENTRIES = {
     "last element": (entries(change_a=lambda c, s: (without(c, -1), s)), "the last 1 elements along K are missing"),
     "halves": (entries(change_b=lambda c, s: (halves(c), s)), "the two halves of each byte"),
     "entries backwards": (
-        entries(change_b=lambda c, s: (c[::-1], s[::-1])), "the batch entrys are taken from the last to the first",
+        entries(change_b=lambda c, s: (c[::-1], s[::-1])), "the batch entries are taken from the last to the first",
     ),
 }  # fmt: skip
 MANY = {f"experts: {name}": (*item, {"shapes": SHAPES}) for name, item in EXPERTS.items()}

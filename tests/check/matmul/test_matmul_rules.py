@@ -14,6 +14,7 @@ from emu.check.matmul.groups import Groups, grouped, picked, scale_starts, sprea
 from emu.check.matmul.locate import unequal
 from emu.check.matmul.numbers import Exact, bit_length, exact_of, in_units, product, trailing_zeros
 from emu.check.matmul.pair import pair_of
+from emu.check.matmul.question import Needs
 from emu.check.matmul.sets import Limits, Operands, _nonzero, _operands, check_operand_class, palette, prove, singles, windows
 from emu.engines.exact.decode import decode_code
 from emu.spec import get
@@ -226,16 +227,27 @@ def test_scales_of_groups_lie_in_whole_tiles():
     assert memory[1536:1539].tolist() == [32, 33, 34]
 
 
-def test_widths_below_what_a_single_product_needs_are_not_named():
-    from emu.check.matmul.question import Single
+def _needs(sums, wrong, ones=1, out=PAIR):
+    """What outputs of a question say; each is one product, or of two."""
+    asked = SimpleNamespace(
+        a=np.array([[2, 2 * (ones > 1)]]), b=np.array([[2, 2]]), sums=np.array([sums]), unit=np.array([[0]]), groups=None
+    )
+    found = Needs()
+    found.add(SimpleNamespace(asked=asked, pair=out, known=np.ones((1, len(sums)), bool), c=None), np.array([wrong]))
+    return found
 
-    asked = SimpleNamespace(a=np.array([[2, 0]]), b=np.array([[2, 2]]), sums=np.array([[255]]), unit=np.array([[0]]), groups=None)
-    question = SimpleNamespace(asked=asked, pair=PAIR, known=np.array([[True]]), c=None)
-    single = Single()
-    single.add(question, np.array([[False]]))
-    assert single.right == 8 and single.fits(8, Limits(8)) and not single.fits(7, Limits(7))
-    single.add(question, np.array([[True]]))
-    assert not single.fits(8, Limits(8)) and not single.fits(9, Limits(9))
+
+def test_widths_below_what_a_single_product_needs_are_not_named():
+    right = _needs([255], [False])
+    assert right.right == 8 and right.fits(8, Limits(8)) and not right.fits(7, Limits(7))
+    both = _needs([255, 255], [False, True])
+    assert not both.fits(8, Limits(8)) and not both.fits(9, Limits(9)) and not both.fits(7, Limits(7))
+
+
+def test_widths_are_not_named_where_most_sums_that_need_more_are_right():
+    assert not _needs([511, 511, 1023, 1], [True, False, False, False], 2).fits(8, Limits(8))
+    for least in (_needs([511, 510, 1023, 511], [True, False, True, False], 2), _needs([511, 255], [True, False], 2)):
+        assert least.fits(8, Limits(8)) and least.right == 0
 
 
 @pytest.mark.parametrize("bits", [25, 26, 27, 30])
