@@ -183,6 +183,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("nv_like", {"scale__unused_bits": "open"}),
     ("nv_like", {"step": 16}),
     ("nv_like", {"step": 32, "group": 8}),
+    ("nv_like", {"k": 96, "step": 24, "group": 8}),  # steps begin inside a block and go on into the next
+    ("blackwell_mxf8f6f4", {"k": 96, "step": 48}),
     ("cdna3_fp8", {"split": 4}),
     ("cdna3_fp8", {"split": 1, "step": 32, "align__fraction_bits": 10}),
     ("int64", {"accumulator__bits": 48}),

@@ -191,3 +191,21 @@ def test_stages_that_are_not_there_have_no_place() -> None:
     assert lib.emu_find_stage(made.pointer, k + 1, 0, 0, -1, place) == lib.EMU_ERROR_SHAPE
     assert lib.emu_find_stage(made.pointer, k, 0, 0, -1, ffi.NULL) == lib.EMU_ERROR_NULL
     assert place[0] == 77
+
+
+def test_stages_of_levels_that_lie_in_memory_beside_those_of_the_datapath() -> None:
+    """Products and the result have no running values, though a chain lies before the first level and behind the last."""
+    from emu.engines.c_ref.levels import levels_descriptor
+
+    plan = next(level_plans_of(get("datapath", "bf16_register")))
+    made, place = levels_descriptor(plan), ffi.new("size_t *", 77)
+    assert made.pointer.level_count == 1 and made.pointer.levels[0].add == lib.EMU_SUM_CHAIN
+    beside = ffi.new("emu_sum_level[]", [made.pointer.levels[0]] * 3)
+    own = ffi.new("emu_levels *", made.pointer[0])
+    own.levels = beside + 1
+    for level in (0, 2):
+        for addition in (0, 1):
+            assert lib.emu_find_stage(own, 4, level, 0, addition, place) == lib.EMU_ERROR_SHAPE
+    assert place[0] == 77
+    for level, node, addition, wanted in ((0, 3, -1, 3), (1, 0, -1, 4), (1, 0, 3, 8), (2, 0, -1, 9)):
+        assert lib.emu_find_stage(own, 4, level, node, addition, place) == lib.EMU_OK and place[0] == wanted

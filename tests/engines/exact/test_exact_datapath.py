@@ -195,7 +195,9 @@ def test_an_accumulator_refuses_what_it_cannot_hold() -> None:
     plan = resolve(narrow, "int4", "int4", "ue4m3", 16)
     assert plan.largest_k == 80
     assert resolve("int64", "int4", "int4", block=16).largest_k == 2739136
-    assert dot([8] * 64, [8] * 64, [0x7E] * 4, [0x7E] * 4, 0, plan).accumulator == 215504279044096
+    found = dot([8] * 64, [8] * 64, [0x7E] * 4, [0x7E] * 4, 0, plan)
+    assert found.accumulator == found.steps[-1].total == 215504279044096
+    assert found.code != 0 == found.steps[-1].code  # the step leaves the register alone: the result is rounded after all of K
     with pytest.raises(OpenError, match="49-bit accumulator overflows after 128 products: any values fit up to K = 80"):
         dot([8] * 128, [8] * 128, [0x7E] * 8, [0x7E] * 8, 0, plan)
 

@@ -12,7 +12,7 @@ from emu.base.errors import EngineError, OpenError, ShapeError
 from emu.engines.exact.block import dequantize as dequantize_exact
 from emu.engines.native import convert as kernel
 from emu.engines.native import dequantize as kernel_back
-from emu.engines.native._kernels import ffi
+from emu.engines.native._kernels import ffi, lib
 from emu.engines.numpy.block import dequantize as dequantize_numpy
 from emu.spec import derive, get, load_spec, names
 from emu.spec.programs.types import extent_of
@@ -101,6 +101,24 @@ def test_steps_of_a_plan_are_checked_by_the_kernel(monkeypatch):
     steps[0].operation = 99
     with pytest.raises(EngineError, match="error 1 of a kernel"):
         kernel_back.dequantize(recipe, codes, levels)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("block", 0), ("block", 1), ("block", 48), ("block", 512), ("register_count", 0), ("register_count", 65),
+                         ("initial", ffi.NULL), ("values", ffi.NULL), ("level_count", -1), ("level_count", 5), ("count", -1), ("count", 5)],
+)  # fmt: skip
+def test_facts_of_a_plan_are_checked_by_the_kernel(field, value):
+    """What no plan has is an error, and nothing is written; 48 is a whole number of elements, and no power of two."""
+    shipped = kernel_back.back_plan_of(get("recipe", "ufp4"), None)
+    plan = ffi.new("emu_back_plan *", shipped.pointer[0])
+    codes, out = ffi.new("uint8_t[]", 1536), ffi.new("uint32_t[]", [7] * 1536)
+    levels = ffi.new("void *[]", [codes] * 4)
+    assert lib.emu_dequantize_4bit(0, plan, codes, 1, 1536, 0, levels, out) == lib.EMU_KERNEL_OK and 7 not in out
+    out[0:1536] = [7] * 1536
+    setattr(plan, field, value)
+    for along_rows, shape in ((0, (1, 1536)), (1, (1536, 1))):
+        assert lib.emu_dequantize_4bit(0, plan, codes, *shape, along_rows, levels, out) == lib.EMU_KERNEL_ARGUMENT
+    assert set(out) == {7}
 
 
 def write_changed(path, shipped, **words):

@@ -17,7 +17,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.program import plan_of
 from emu.engines.numpy.block import amax_bits as amax_numpy
 from emu.engines.numpy.block import quantize as quantize_numpy
-from emu.spec import get, names
+from emu.spec import get, load_spec, names
 from emu.spec.models import Recipe
 
 FORMS = range(kernel.BEST_FORM + 1)
@@ -209,6 +209,26 @@ def test_factors_beside_a_power_of_two_divide(name, top, form):
         )
     codes = np.array(rows, np.uint32)
     assert answer(lambda: kernel_block.quantize(recipe, codes, FP32, form=form)) == answer(lambda: quantize_numpy(recipe, codes, FP32))
+
+
+@pytest.mark.parametrize("size", [2, 4, 8, 16, 32, 64, 128, 256])
+def test_blocks_of_every_size_that_the_kernel_takes(tmp_path, checkout, size):
+    """A user's block: each place in it holds the maximum once, and the elements beside it are others in each block."""
+    name, shipped = f"blocks_of_{size}", "e2m1_fp32scale"
+    for kind in ("block", "recipe"):
+        facts = (checkout / f"spec/{kind}/{shipped}.yaml").read_text().partition("\nexpect:")[0].replace(f'"{shipped}"', f'"{name}"')
+        path = tmp_path / kind / f"{name}.yaml"
+        path.parent.mkdir()
+        path.write_text(facts.replace("shape: [1, 16]", f"shape: [1, {size}]") + "\nexpect: []\nopen: []\nsources: []\n")
+    load_spec(tmp_path)
+    recipe = get("recipe", name)
+    x = np.random.default_rng(87).standard_normal((size, size), dtype=np.float32).clip(-2, 2)
+    x[np.arange(size), np.arange(size)] = np.linspace(2.5, 9, size)
+    wanted = answer(lambda: quantize_numpy(recipe, x.view(np.uint32), FP32))
+    assert "codes" in wanted and wanted["scale"][1] == (size, 1)
+    for form in FORMS:
+        for codes in (x.view(np.uint32), np.ascontiguousarray(x.view(np.uint32).T).T):
+            assert answer(lambda c=codes, form=form: kernel_block.quantize(recipe, c, FP32, form=form)) == wanted
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -208,12 +208,12 @@ def test_grids_without_an_end(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("order", ["sequential", "halves", "tree"])
+@pytest.mark.parametrize("order", ["tree", "halves", "sequential"])
 def test_orders_of_additions(form, order):
     """Terms whose sum depends on the order; -0 alone gives +0 but in a tree; rows of two sums lie one after another."""
     number = {"sequential": lib.EMU_ADDS_IN_TURN, "halves": lib.EMU_ADDS_IN_HALVES, "tree": lib.EMU_ADDS_AS_TREE}
     rng = np.random.default_rng(11)
-    for terms in (1, 2, 4, 16):
+    for terms in (16, 4, 2, 1):
         x = (rng.standard_normal((2 * terms, ACROSS)) * np.exp2(rng.integers(-20, 20, (2 * terms, ACROSS)))).astype(np.float32)
         x[:, 0] = -0.0
         found = run(form, lib.EMU_STEP_SUM, [x.view(np.uint32)], 2, terms, variant=number[order])

@@ -168,6 +168,17 @@ def test_decode_table_holds_every_value(name: str) -> None:
             assert (np.isnan(value), np.isinf(value)) == (right.kind == "nan", right.kind == "inf")
 
 
+@pytest.mark.exhaustive  # a table of 65,536 values, each by itself
+@pytest.mark.parametrize("name", ["bf16", "fp16"])
+def test_decode_table_holds_every_value_of_16_bits_in_binary64(name: str) -> None:
+    fmt = get("format", name)
+    codes = np.arange(1 << 16, dtype=np.uint16)
+    found, wanted = npy.decode_narrow(codes, fmt, get("format", "fp64")).view(np.float64), npy.to_fp32(codes, fmt)
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    assert np.array_equal(found[~np.isnan(found)], wanted[~np.isnan(wanted)])
+    assert np.array_equal(np.signbit(found), np.signbit(wanted) & ~np.isnan(wanted))
+
+
 def test_a_value_beyond_binary32_is_refused() -> None:
     for code in (1, 0x7FEFFFFFFFFFFFFF, 0x3FF0000000000001):
         with pytest.raises(OperandError, match="do not fit binary32"):

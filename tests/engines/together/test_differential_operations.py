@@ -172,6 +172,13 @@ def test_what_is_refused(arguments: tuple[Any, ...], how: dict[str, Any], error:
         emu.operate(arguments[0], *operands, **how)
 
 
+@pytest.mark.parametrize("fmt", ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "ue5m3"])
+def test_neighbours_in_formats_of_others(fmt: str) -> None:
+    """-0, where there is one, is no number of its own: its neighbours are those of 0, and it is nobody's."""
+    for step in ("next_greater_than", "next_less_than"):
+        agree(step, [np.arange(256, dtype=np.uint8)], (fmt,))
+
+
 def test_formats_without_zero() -> None:
     """Their least number is a normal one; with a sign, the neighbour of the least positive number is the least negative one."""
     for engine in ENGINES:

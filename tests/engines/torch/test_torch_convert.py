@@ -185,6 +185,9 @@ def test_bad_operands_say_what_is_wrong():
         emu.convert(x, "e2m1", "sr_add8", engine="torch")
     with pytest.raises(OperandError, match="does not fit"):
         emu.convert(x, "e2m1", "sr_add8", random=np.array([1, 256]), engine="torch")
+    for count, wanted in ((4, 1), (5, 2)):  # a word for 4 elements, the last ones too
+        with pytest.raises(OperandError, match=f"random has 3 integers, rounding sr_te_sw8 needs {wanted}$"):
+            emu.convert(np.ones(count, np.float32), "e2m1", "sr_te_sw8", random=np.zeros(3, np.uint32), engine="torch")
     with pytest.raises(EngineError, match="torch cannot convert"):
         emu.convert(x, "nf4", "odd", engine="torch")
     with pytest.raises(OpenError):

@@ -137,6 +137,20 @@ def test_an_accumulator_that_overflows_says_where():
         edge.dot(a, a, scale, scale, np.zeros(2, np.uint32), plan)
 
 
+def test_nan_scales_of_zero_products_that_do_not_count():
+    """Rows: a, then b is zero where the scale is NaN; one product there is not; the same under the scales of b."""
+    model = get("datapath", "nv_like")
+    live = model.facts.model_copy(update={"special": model.facts.special.model_copy(update={"nan_scale": "live"})})
+    plan = resolve(model.model_copy(update={"facts": live}), "e2m1", "e2m1", "ue4m3", 16)
+    a, b, sa, sb, c = rows_of(plan, 6, 83)
+    a[:, :16] = b[:, :16] = 2
+    sa[:3, 0] = sb[3:, 0] = derive.codes(plan.scale).nan[0]
+    a[::3, :16] = b[1::3, :16] = a[2::3, :15] = 0
+    wanted = judged(plan, a, b, sa, sb, c)
+    assert [code == plan.nan_code for code in wanted] == [False, False, True] * 2
+    assert found_of(plan, a, b, sa, sb, c) == wanted
+
+
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("name", ["nvfp4_te_ref", "nvufp4"])
 def test_matmul_of_quantized_arrays_with_an_epilogue(name, place):
