@@ -61,8 +61,8 @@ def _chain_faults(plan: LevelsPlan) -> Iterator[str]:
         yield "the result comes with exception flags"
     if any(direction(rounding) is None for rounding in roundings(facts)):
         yield "a rounding draws random bits, or is none of IEEE 754's directions"
-    if words.add != "chain" or words.of != "all" or words.take.every != 1 or words.align is not None:
-        yield f"level {words.id} is no chain of exact additions over the whole of K"
+    if words.add != "chain" or words.align is not None:  # the last level takes all of K, whatever its `of` says: plan.shape
+        yield f"level {words.id} is no chain of exact additions"
     if any(level.facts.add != "exact" or level.facts.take.every != 1 or level.facts.hold != "exact" for level in lots):
         yield "a level below the running register is no exact sum of neighbours"
     if any(level.facts.scale != "none" for level in lots[:-1]) or (facts.products.scale != "none" and (lots or (words.by or 1) > 1)):

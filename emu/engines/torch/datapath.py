@@ -16,6 +16,7 @@ from emu.engines.torch.limbs import Limbs
 from emu.engines.torch.numbers import Number, signed_mask
 from emu.engines.torch.tensors import checked, code_dtype, signed_view, to_int64
 from emu.spec.datapath import DatapathPlan
+from emu.spec.reach import reach
 
 TILE = 1 << 19  # products of one step that are worked on at a time
 GPU_TILE = 1 << 24
@@ -165,7 +166,8 @@ def _check(late: torch.Tensor, plan: DatapathPlan, where: object) -> None:
 
 def _with_addend(acc: torch.Tensor, c: Number, plan: DatapathPlan) -> Number:
     """Return register + C, exact but for a sticky last bit."""
-    limbs = Limbs(acc.shape, plan.exact_lsb_exp, max(plan.widths.step_sum_lsb_exp + 2 * _HALF_WORD, 1 << 8) + _HALF_WORD, acc.device)
+    top = max(plan.widths.step_sum_lsb_exp, reach(plan.c).max_exp) + 2 * _HALF_WORD
+    limbs = Limbs(acc.shape, plan.exact_lsb_exp, top, acc.device)
     unit = torch.full_like(acc, plan.widths.step_sum_lsb_exp)
     low = acc & signed_mask(_HALF_WORD)
     high = acc >> _HALF_WORD

@@ -132,6 +132,21 @@ def test_a_chain_takes_some_values_at_a_time_and_begins_somewhere(field: str, ba
     assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_ERROR_DATAPATH
 
 
+def test_fraction_bits_that_c_asks_for() -> None:
+    """An exact sum of E2M3 products and C in E5M2 names up to 15, so F = 15 + 16 keeps 2^-6 beside C = 2^15: no product is above 2^6."""
+    facts = {
+        "a": ("e2m3",), "b": ("e2m3",), "c": "e5m2", "k": 2, "levels": (
+            {"id": "k", "of": "all", "add": "exact", "plus": "c", "exponent": "largest"},
+            {"id": "one", "of": 1, "add": "aligned", "align": {"fraction_bits": "derived", "cut": "rz"}},
+        ), "out": RZ, "special": {"when": "once", "nan": "0x7FC00000"},
+    }  # fmt: skip
+    base: Datapath = get("datapath", "e1m2_bf16_register")
+    (plan,) = level_plans_of(base.model_copy(update={"facts": DatapathLevels.model_validate(facts), "id": "c_named"}))
+    assert plan.levels[1].align is not None and plan.levels[1].align.frac_bits == 31
+    row = Row([1, 0], [1, 0], [], [], 0x78, [])
+    assert _in_c(plan, row) == exact(plan, row) == 0x47000004
+
+
 def test_widths_come_from_the_widest_scale_that_is_offered() -> None:
     """Two products below 9/4 times two UE4M3 scales need I = 4, so the unit is 2^(-126 - 4 - 2), also where E8M0 scales are chosen."""
     align = {"fraction_bits": 2, "cut": "rz", "floor": "derived"}

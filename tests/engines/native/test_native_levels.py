@@ -265,6 +265,23 @@ def test_ends_of_registers_in_fixed_point(bits: int, overflow: str) -> None:
     assert seen["code"] and (seen["OpenError"] or overflow != "error" or bits > 62)
 
 
+def test_a_chain_of_a_stated_number_of_values() -> None:
+    """It is the register of a chain of all of K where K is that number, as wide as no tree of levels is; and no other K goes."""
+    facts = _integers(54, "wrap", -45).facts
+    (level,) = facts.levels
+    limited = facts.model_copy(update={"k": 4, "levels": (level.model_copy(update={"of": 4}),)})
+    (plan,) = level_plans_of(_model("four", limited.model_dump(exclude_none=True)))
+    codes = np.random.default_rng(12).integers(0, 256, (2, 3, 8)).astype(np.uint8)
+    for form in FORMS:
+        assert compare(plan, Rows(codes[0, :, :4], codes[1, :, :4], None, None, None), form, 3) == "code"
+        with pytest.raises(ShapeError, match="leaves 2 values of K = 8, not one"):
+            native.dot(*codes, None, None, None, None, plan, form=form)
+    assert (
+        emu.dot(*codes[:, :, :4], plan.datapath, engine="native").tolist()
+        == emu.dot(*codes[:, :, :4], plan.datapath, engine="exact").tolist()
+    )
+
+
 def test_a_register_of_64_bits_beyond_both_ends() -> None:
     for overflow in ("saturate", "wrap", "sticky_inf", "error"):
         plan = _integers(64, overflow, reach(get("format", "int8")).lsb_exp * 2 - 46)

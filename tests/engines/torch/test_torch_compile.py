@@ -74,6 +74,19 @@ def test_values_agree_with_the_functions_on_arrays():
     assert np.array_equal(stack.levels["scale"].reshape(4, 2).numpy(), emu.quantize(x.numpy(), "mxfp4_torchao_floor").scales)
 
 
+@pytest.mark.parametrize(("name", "block", "scale"), [("blackwell_mxf4nvf4_b16_ue4m3", 16, 52), ("mx_lane24", 32, 124)])
+def test_products_of_every_pair_of_rows_and_of_those_of_one_place(name, block, scale):
+    """A datapath of one fused step, and one of levels: the pairs are the diagonal of all."""
+    k = 64
+    codes = [torch.from_numpy((words(seed, 3 * k) % 16).astype(np.uint8).reshape(3, k)) for seed in (91, 92)]
+    scales = [torch.from_numpy((words(seed, 3 * k // block) % 8 + scale).astype(np.uint8).reshape(3, k // block)) for seed in (93, 94)]
+    every = api.matmul(*codes, name, a_scales=scales[0], b_scales=scales[1])
+    pairs = api.dot(*codes, name, a_scales=scales[0], b_scales=scales[1])
+    wanted = emu.dot(*(x.numpy() for x in codes), name, *(x.numpy() for x in scales), engine="exact")
+    assert len(set(wanted.tolist())) == 3
+    assert pairs.tolist() == wanted.tolist() == every.diagonal().tolist() and every.shape == (3, 3)
+
+
 INDUCTOR = """
 import importlib.util, torch
 spec = importlib.util.spec_from_file_location("rows", {path!r}); rows = importlib.util.module_from_spec(spec); spec.loader.exec_module(rows)

@@ -19,6 +19,7 @@ from emu.spec.models.rounding import Word
 from emu.spec.one_table import table_is_exact
 
 torch = importlib.import_module("torch") if os.environ.get("EMU_NEED_TORCH") else pytest.importorskip("torch", reason="no torch here")
+torch_api = importlib.import_module("emu.torch.api")
 can_torch = importlib.import_module("emu.engines.torch.can")
 odd = importlib.import_module("emu.engines.torch.odd")
 
@@ -143,7 +144,6 @@ def test_random_bits_at_their_thresholds(mode):
 
 @pytest.mark.parametrize("name", [name for name in names("format") if derive.codes(get("format", name)).bits <= 16])
 def test_decode_every_code(name):
-    torch_api = importlib.import_module("emu.torch.api")
     fmt = get("format", name)
     codes = np.arange(1 << derive.codes(fmt).bits, dtype=np.uint8 if derive.codes(fmt).bits <= 8 else np.uint16)
     try:
@@ -187,7 +187,7 @@ def test_bad_operands_say_what_is_wrong():
         emu.convert(x, "e2m1", "sr_add8", random=np.array([1, 256]), engine="torch")
     for count, wanted in ((4, 1), (5, 2)):  # a word for 4 elements, the last ones too
         with pytest.raises(OperandError, match=f"random has 3 integers, rounding sr_te_sw8 needs {wanted}$"):
-            emu.convert(np.ones(count, np.float32), "e2m1", "sr_te_sw8", random=np.zeros(3, np.uint32), engine="torch")
+            torch_api.convert(torch.ones(count), "e2m1", "sr_te_sw8", random=torch.zeros(3, dtype=torch.int64))
     with pytest.raises(EngineError, match="torch cannot convert"):
         emu.convert(x, "nf4", "odd", engine="torch")
     with pytest.raises(OpenError):

@@ -137,6 +137,20 @@ def test_an_accumulator_that_overflows_says_where():
         edge.dot(a, a, scale, scale, np.zeros(2, np.uint32), plan)
 
 
+@pytest.mark.parametrize("name", ["int64", "ideal", "nv_like"])
+def test_a_binary64_c_beyond_every_product(name):
+    """Above and below all that a register, an exact sum or an aligned one has room for; its largest and its least number among them."""
+    model = get("datapath", name)
+    facts = type(model.facts).model_validate(model.facts.model_dump() | {"c": "fp64"})
+    plan = resolve(model.model_copy(update={"facts": facts}), "e2m1", "e2m1", "ue4m3", 16)
+    least, largest = 2.0**-1074, float(np.finfo(np.float64).max)
+    c = np.array([sign * x for x in (least, 2.0**-400, 2.0**100, 2.0**260, 2.0**400, largest) for sign in (1, -1)]).view(np.uint64)
+    a, b, sa, sb, _ = rows_of(resolve(name, "e2m1", "e2m1", "ue4m3", 16), len(c), 87)
+    wanted = judged(plan, a, b, sa, sb, c)
+    assert {0x7F800000, 0xFF800000} < set(wanted)
+    assert found_of(plan, a, b, sa, sb, c) == wanted
+
+
 def test_nan_scales_of_zero_products_that_do_not_count():
     """Rows: a, then b is zero where the scale is NaN; one product there is not; the same under the scales of b."""
     model = get("datapath", "nv_like")
