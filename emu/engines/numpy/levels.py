@@ -61,7 +61,7 @@ def _range(plan: LevelsPlan, operands: Sequence[Format]) -> tuple[int, int]:
     ends = [reach(fmt) for fmt in operands]
     lows, highs = [0], [0]
     both, scale = [ends[0], ends[1]], [] if plan.scale is None else [reach(plan.scale)] * 2
-    for factors in (both, scale, both + scale):
+    for factors in (both, scale, both + scale, [] if plan.c is None else [reach(plan.c)]):
         lows.append(sum(one.lsb_exp for one in factors))
         highs.append(sum(int(one.largest).bit_length() for one in factors))
     for level in plan.levels:

@@ -14,7 +14,8 @@ from support.level_compare import all_plans, compare, exact, together
 from support.level_samples import PLAIN, RANDOM, Row, drawn_datapath, drawn_row
 from support.whole import tries
 
-from emu.base.errors import OpenError, OperandError, ShapeError
+import emu
+from emu.base.errors import EngineError, OpenError, OperandError, ShapeError
 from emu.engines.exact.levels import Number, shifted
 from emu.engines.numpy import levels as in_numpy
 from emu.engines.numpy.convert import code_dtype
@@ -105,6 +106,19 @@ def test_numbers_that_binary64_does_not_hold_are_refused() -> None:
     plan = next(level_plans_of(drawn_datapath(42790)))  # products of binary32 times scales, in units of the finest of them
     why = "numbers reach from 2^-587 to 2^517: beyond 2^-900 or 2^900, or over more than 1000 bits"
     assert in_numpy.fault(plan) == why and not in_numpy.can_levels(plan)
+
+
+def test_a_c_that_reaches_beyond_is_refused() -> None:
+    """No sum shows how large the C is that a chain starts with: binary64 has numbers that this engine does not take, other engines do."""
+    model: Datapath = get("datapath", "bf16_register")
+    plan = next(level_plans_of(model.model_copy(update={"id": "wide_c", "facts": model.facts.model_copy(update={"c": "fp64"})})))
+    why = "numbers reach from 2^-1074 to 2^1024: beyond 2^-900 or 2^900, or over more than 1000 bits"
+    assert in_numpy.fault(plan) == why and not in_numpy.can_levels(plan)
+    codes, c = np.zeros((1, 4), np.uint16), np.array([2.0**1000]).view(np.uint64)
+    with pytest.raises(EngineError, match="numpy"):
+        emu.dot(codes, codes, plan.datapath, c=c, engine="numpy")
+    for engine in ("exact", "c_ref", "auto"):
+        assert emu.dot(codes, codes, plan.datapath, c=c, engine=engine).tolist() == [0x7F80]
 
 
 def test_a_register_holds_both_its_ends() -> None:
