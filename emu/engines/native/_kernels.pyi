@@ -62,6 +62,7 @@ class _Lib:
     EMU_ACROSS: Final[int]
     EMU_TILE_TERMS: Final[int]
     EMU_TILE_PARTS: Final[int]
+    EMU_TREE_PARTS: Final[int]
     EMU_TILE_OPEN: Final[int]
     EMU_NAN_PROPAGATES: Final[int]
     EMU_NAN_DROPS: Final[int]

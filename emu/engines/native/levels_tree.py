@@ -1,7 +1,7 @@
 """Engine `native`, datapaths of levels taken node by node: aligned sums, trees, several running registers, roundings that draw.
 
-Every value is a binary64 number that holds it exactly, beside the exponent that it names. A sum of two values, or of a narrow sum and the
-running value, may have more bits: it is rounded to odd, and a register of at most ODD_BITS bits must follow. fault says what does not fit.
+Every value is a binary64 number that holds it exactly, beside the exponent that it names. A sum may have more bits: it is rounded to odd,
+in one addition or part by part, and a register of at most ODD_BITS bits must follow. fault says what does not fit.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from emu.spec.registry import get
 EXACT_BITS: Final = 53  # of a number
 ODD_BITS: Final = 50  # of what is left of a sum that was rounded to odd
 UNIT_BITS: Final = 51  # of a sum in whole units
+PART_BITS: Final = 50  # of what a part of a wide sum adds, in its unit
 MOST_LOT: Final = 4096  # products of a value whose places are looked at
 
 
@@ -79,8 +80,9 @@ def _operand_faults(plan: LevelsPlan) -> Iterator[str]:
     flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
     if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):
         yield "subnormal binary32 operands are flushed"
-    if plan.scale is not None and derive.codes(plan.scale).inf is not None:
-        yield "scales may be infinite"
+    infinite = plan.scale is not None and derive.codes(plan.scale).inf is not None
+    if infinite and (facts.special.when != "per_add" or facts.special.nan_scale == "live" or facts.flags is not None):
+        yield "scales may be infinite, and NaN scales count for live values, or flags or operands decide first"
 
 
 def _hold_faults(plan: LevelsPlan) -> Iterator[str]:
@@ -106,10 +108,15 @@ def _seen(plan: LevelsPlan, level: LevelPlan) -> Reach:
     if level.facts.add not in ("chain", "pairwise") or level.align is not None or level.unit_exp is None:
         return level.sums
     assert isinstance(level.facts.hold, FixedHold)
-    below = _products(plan)[0] if level.number == 1 else plan.levels[level.number - 2].values
+    below = _below(plan, level)
     own = Fraction(2) ** (level.facts.hold.bits - 1 + level.unit_exp)
     first = Fraction(0) if plan.c is None else reach(plan.c).largest
     return replace(level.sums, largest=max((level.facts.by or 1) * below.largest + max(own, first), 2 * below.largest))
+
+
+def _below(plan: LevelsPlan, level: LevelPlan) -> Reach:
+    """Return what the values that a level takes reach."""
+    return _products(plan)[0] if level.number == 1 else plan.levels[level.number - 2].values
 
 
 def _fixed_fits(hold: FixedHold, unit: int | None, sums: Reach) -> bool:
@@ -249,10 +256,28 @@ def _sum_faults(plan: LevelsPlan, level: LevelPlan, values: Reach, digits: int) 
         assert words.align is not None
         own = reach(plan.c).significand if plan.c is not None and (words.start == "c" or words.plus == "c") else Fraction(0)
         yield from _align_faults(level, words.align, level.align, values, count, max(own, Fraction(2)) if running else Fraction(0))
-    elif count > 1 and _bits(count * values.largest, values.lsb_exp) > EXACT_BITS and (count > 2 or running):
+    elif _parts(plan, level) is None:
         yield f"level {words.id}: a sum of {'all' if count == MOST else count} values has more than {EXACT_BITS} bits"
     if isinstance(words.hold, CutHold) and words.hold.fraction_bits is not None and level.values.min_exp - ODD_BITS < -FAR:
         yield f"level {words.id}: a cut lies beyond 2^-{FAR}"
+
+
+def _parts(plan: LevelsPlan, level: LevelPlan) -> list[int] | None:
+    """Return the exponents of the units of the parts of an exact sum, the coarsest first: [] where one addition rounds it to odd.
+
+    None: too many parts, or too many values for sums of parts that are not rounded.
+    """
+    values, (count, running) = _below(plan, level), _together(plan, level)
+    narrow = _bits(count * values.largest, values.lsb_exp) <= EXACT_BITS or (count == 2 and not running)
+    if level.align is not None or count == 1 or narrow:
+        return []
+    own = [level.values, *([reach(plan.c)] if plan.c is not None else [])] if running else []
+    lsb_exp, largest = min(each.lsb_exp for each in (values, *own)), max(each.largest for each in (values, *own))
+    bits = PART_BITS - (count + running).bit_length()
+    units = [_bits(largest, 0) - bits]
+    while bits > 0 and units[-1] > lsb_exp:
+        units.append(units[-1] - 1 - bits)
+    return units if bits > 0 and len(units) <= lib.EMU_TREE_PARTS else None
 
 
 def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: Fraction) -> Iterator[str]:
@@ -337,6 +362,8 @@ def _fill_level(out: Any, level: LevelPlan, of: int, plan: LevelsPlan) -> None:
         out.flushes, out.normal = True, 2.0 ** reach(get("format", words.hold.format)).min_exp
     if words.align is not None and level.align is not None:
         _fill_align(out, words.align, level.align)
+    parts = _parts(plan, level) or []
+    out.parts, out.big[0 : len(parts)] = len(parts), [1.5 * 2.0 ** (52 + unit) for unit in parts]
     out.names_largest, out.cancelled_counts = words.exponent == "largest", words.cancelled_counts == "yes"
     rounding = rounding_of(words.hold)
     out.float_zero = isinstance(words.hold, FloatHold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -119,7 +120,7 @@ def _lots_drawn(seed: int) -> Datapath:
         top = {"id": "k", "of": "all", "add": "aligned", "align": align(), "plus": "c", "hold": float_}
     facts = _words(lot["of"], lot, top, element=rng.choice(("e2m1", "e4m3", "int8", "bf16")), c="none" if entry == "none" else "fp32")
     if rng.random() < 0.4:
-        facts |= {"scale": {"formats": ("ue4m3",), "blocks": (lot["of"],)}}
+        facts |= {"scale": {"formats": (rng.choice(("ue4m3", "e8m0")),), "blocks": (lot["of"],)}}
         lot["scale"] = rng.choice(({}, {"term": {"fraction_bits": rng.randint(1, 20), "rounding": rounding()}}))
     facts["special"] |= {"when": rng.choice(("once", "per_add")), "nan_scale": rng.choice(("always", "live"))}
     base: Datapath = get("datapath", "bf16_register")
@@ -298,6 +299,55 @@ def test_random_words_are_checked() -> None:
     assert found.tolist() == emu.dot(codes, codes, "bf16_register_random", random=random.clip(0, 255), engine="exact").tolist()
 
 
+# bf16 codes of ones, halves of the result's unit, what lies far below and far above, zeros of both signs, NaN and infinity
+FAR_APART = np.uint16(
+    [0x3F80, 0xBF80, 0x3300, 0x3380, 0xB380, 0x0D00, 0x8D00, 0x7E80, 0xFE80, 0x0001, 0x0000, 0x8000, 0x7F80, 0xFF80, 0x7FC0]
+)
+
+
+@pytest.mark.parametrize("entry", ["none", "start"])
+@pytest.mark.parametrize("rounding", ["rne", "rz", "rd", "ru", "rna"])
+def test_sums_of_more_bits_than_binary64_has(rounding: str, entry: str) -> None:
+    """Three products each, with squares from 2^-266 to 2^252: ties that a number far below decides, sums that cancel to one of them."""
+    hold = {"format": "fp32", "rounding": rounding, "overflow": "ieee"}
+    level = {"id": "k", "of": 3, "add": "exact", "hold": hold}
+    if entry == "start":
+        level |= {"of": "all", "add": "chain", "by": 3, "start": "c"}
+    levels = [level] if entry == "start" else [level, TREE | {"hold": hold}]
+    plan = _plan(_words(3, *levels, c="none" if entry == "none" else "fp32"))
+    assert levels_tree._parts(plan, plan.levels[0])
+    a = np.array(list(product(FAR_APART, repeat=3)), np.uint16)
+    b = np.where((a & 0x7FFF) < 0x7F80, a & 0x7FFF, 0x3F80).astype(np.uint16)
+    c = (
+        None
+        if entry == "none"
+        else np.resize(np.uint32([0x3F800000, 0xBF800000, 0x33800000, 0x7F7FFFFF, 0x00000001, 0x80000000, 0xFF800000]), len(a))
+    )
+    wanted = in_c.dot(a, b, None, None, c, None, plan)
+    for form in FORMS:
+        assert np.array_equal(native.dot(a, b, None, None, c, None, plan, form=form), wanted), form
+    some = range(0, len(a), 97)
+    assert [exact_dot(a[i].tolist(), b[i].tolist(), (), (), None if c is None else int(c[i]), (), plan).code for i in some] == wanted[
+        some
+    ].tolist()
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_parts_of_a_wide_sum_that_carry(count: int) -> None:
+    """Products just above and below the unit of each part: what parts have together is more than half a unit of the one above."""
+    hold = {"hold": {"format": "fp32", "rounding": "rne", "overflow": "ieee"}}
+    plan = _plan(_words(count, {"id": "lot", "of": count, "add": "exact"} | hold, TREE | hold))
+    units, rng = levels_tree._parts(plan, plan.levels[0]), np.random.default_rng(count)
+    assert units is not None and len(units) > 8
+    shape = 400, len(units) - 1, count
+    near = np.array(units[:-1])[:, None] - rng.integers(1, 4, shape)
+    one = near // 2
+    a, b = ((rng.integers(128, 256, shape) * 2.0 ** (exp - 7)).astype(np.float32) for exp in (one, near - one))
+    a *= np.where(rng.random(shape) < 0.1, -1, 1).astype(np.float32)
+    a, b = ((x.reshape(-1, count).view(np.uint32) >> 16).astype(np.uint16) for x in (a, b))
+    assert np.array_equal(native.dot(a, b, None, None, None, None, plan), in_c.dot(a, b, None, None, None, None, plan))
+
+
 def test_what_is_refused() -> None:
     wide = _plan(_words(1, {"id": "k", "of": "all", "add": "exact"}))
     codes = np.zeros((1, 4), np.uint16)
@@ -325,6 +375,7 @@ def test_counts_of_a_plan_are_checked() -> None:
     described.tree = tree
     assert room > bare and kept
     faults = [(1, "every", 0), (1, "every", -1), (1, "every", 3), (1, "of", -1), (1, "of", 3), (2, "every", 0), (2, "of", 1)]
+    faults += [(1, "parts", -1), (1, "parts", lib.EMU_TREE_PARTS + 1)]
     for number, name, wrong in faults:
         right = getattr(levels[number], name)
         setattr(levels[number], name, wrong)

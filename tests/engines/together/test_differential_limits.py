@@ -18,7 +18,7 @@ from emu.engines.exact.datapath import dot
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.transform import transform_codes
 from emu.engines.native import convert as kernel
-from emu.engines.native import datapath as kernel_datapath
+from emu.engines.native import dot as kernel_dot
 from emu.engines.native import transform as kernel_transform
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import derive, get
@@ -240,7 +240,7 @@ def test_overflow_beside_what_is_infinite(name: str) -> None:
         for engine in engines_of("dot", plan):
             assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, engine
             for form in FORMS if engine == "native" else ():
-                assert kernel_datapath.dot(*given, plan, form=form).tolist() == right, form
+                assert kernel_dot.dot(*given, plan, form=form).tolist() == right, form
 
 
 @pytest.mark.parametrize("name", OVERFLOWING)
@@ -280,4 +280,4 @@ def test_one_overflow_that_comes_back(name: str) -> None:
                 if engine != "exact" or lane == 0:
                     assert engine_datapath.run_dot(*given, plan, engine).tolist() == right, (engine, lane)
                 for form in FORMS if engine == "native" else ():
-                    assert kernel_datapath.dot(*given, plan, form=form).tolist() == right, (form, lane)
+                    assert kernel_dot.dot(*given, plan, form=form).tolist() == right, (form, lane)

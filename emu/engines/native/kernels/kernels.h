@@ -344,7 +344,7 @@ typedef struct emu_tree_scale {
 } emu_tree_scale;
 
 enum { EMU_ADDS_EXACT = 0, EMU_ADDS_ALIGNED = 1, EMU_ADDS_CHAIN = 2, EMU_ADDS_PAIRS = 3 };
-enum { EMU_TREE_DEAD = -(1 << 20), EMU_TREE_LEVELS = 16, EMU_TREE_PAIRS = 40 };
+enum { EMU_TREE_DEAD = -(1 << 20), EMU_TREE_LEVELS = 16, EMU_TREE_PAIRS = 40, EMU_TREE_PARTS = 24 };
 
 /* One level. Level 0 is the products: of it only `hold`, `scale`, `turns` and `places` count. */
 typedef struct emu_tree_level {
@@ -359,6 +359,8 @@ typedef struct emu_tree_level {
     int32_t wraps;           /* bits of the adder; 0: its sums do not wrap */
     int32_t running_cut, running_bits, running_drop; /* 1: the running value is cut by itself; drop: -1: never dropped */
     emu_hold_float running;
+    int32_t parts;           /* of a sum that has more bits than binary64: each has a unit, the first the coarsest; 0: it has no more */
+    double big[24];          /* 1.5 * 2^52 units of each part */
     int32_t names_largest, cancelled_counts;
     int32_t float_zero;      /* 1: a zero sum has a sign */
     uint64_t downward;       /* as in emu_hold_float */

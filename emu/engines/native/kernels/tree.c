@@ -282,6 +282,13 @@ EMU_INLINE void sign_zeros(const emu_tree_level *level, const signs *seen, lanes
     }
 }
 
+/* What an exact sum names, and the sign of a zero. */
+EMU_INLINE void end_exactly(const emu_tree_level *level, const signs *seen, lanes *sum) {
+    for (size_t lane = 0; !level->names_largest && lane < LANES; lane++)
+        sum->exp[lane] = sum->exp[lane] < LIVE ? DEAD : 0;
+    sign_zeros(level, seen, sum);
+}
+
 /* Terms and, where it is not NULL, the running value: exact, as binary64 or rounded to odd. */
 EMU_INLINE void add_exactly(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
     const lanes *terms = at->terms[level - at->tree->levels];
@@ -306,9 +313,46 @@ EMU_INLINE void add_exactly(const context *at, const emu_tree_level *level, size
             sum->exp[lane] = sum->exp[lane] > running->exp[lane] ? sum->exp[lane] : running->exp[lane];
         }
     }
-    for (size_t lane = 0; !level->names_largest && lane < LANES; lane++)
-        sum->exp[lane] = sum->exp[lane] < LIVE ? DEAD : 0;
-    sign_zeros(level, seen, sum);
+    end_exactly(level, seen, sum);
+}
+
+/* The same where a sum has more bits. A part of it adds what is whole in its unit of what coarser ones leave of each value, so that none is
+ * rounded; then it keeps what is at most half a unit of the part above it, and from the finest part up every sum is rounded to odd. */
+EMU_INLINE void add_parts(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+    const lanes *terms = at->terms[level - at->tree->levels];
+    const size_t parts = (size_t)level->parts;
+    double part[EMU_TREE_PARTS][LANES], plain[LANES] = {0.0}, total[LANES];
+    int32_t exps[LANES];
+    signs seen[LANES];
+    memset(part, 0, parts * sizeof *part);
+    for (size_t lane = 0; lane < LANES; lane++)
+        seen[lane].some = 0, seen[lane].all = EMU_MINUS, exps[lane] = DEAD;
+    for (size_t i = 0; i < count + (running != NULL); i++) {
+        const lanes *x = i < count ? terms + i : running;
+        double left[LANES];
+        see(x, seen);
+        for (size_t lane = 0; lane < LANES; lane++) {
+            left[lane] = x->value[lane], plain[lane] += x->value[lane];
+            exps[lane] = exps[lane] > x->exp[lane] ? exps[lane] : x->exp[lane];
+        }
+        for (size_t number = 0; number < parts; number++)
+            for (size_t lane = 0; lane < LANES; lane++) {
+                const double whole = (left[lane] + level->big[number]) - level->big[number];
+                part[number][lane] += whole, left[lane] -= whole;
+            }
+    }
+    for (size_t number = parts - 1; number; number--)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const double above = (part[number][lane] + level->big[number - 1]) - level->big[number - 1];
+            part[number][lane] -= above, part[number - 1][lane] += above;
+        }
+    memcpy(total, part[parts - 1], sizeof total);
+    for (size_t number = parts - 1; number; number--)
+        for (size_t lane = 0; lane < LANES; lane++)
+            total[lane] = emu_odd_sum(part[number - 1][lane], total[lane]);
+    for (size_t lane = 0; lane < LANES; lane++) /* NaN and infinity have no parts */
+        sum->value[lane] = emu_is_special(emu_double_bits(plain[lane])) ? plain[lane] : total[lane], sum->exp[lane] = exps[lane];
+    end_exactly(level, seen, sum);
 }
 
 /* The exponent that alignment sees: of the leading bit where that is asked for and there is one. */
@@ -378,6 +422,8 @@ EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count
         raise_both(at, level, at->terms[level - at->tree->levels], count, running);
     if (level->is_aligned)
         add_aligned(at, level, count, running, sum);
+    else if (level->parts)
+        add_parts(at, level, count, running, sum);
     else
         add_exactly(at, level, count, running, sum);
     for (size_t lane = 0; !level->cancelled_counts && lane < LANES; lane++)
@@ -576,7 +622,8 @@ int emu_tree_valid(const emu_tree *tree, size_t k) {
     if (tree->count < 1 || tree->count > EMU_TREE_LEVELS || !shape_of(tree, k, nodes, children))
         return 0;
     for (size_t number = 1; number <= (size_t)tree->count; number++)
-        if (tree->levels[number].add == EMU_ADDS_CHAIN && tree->levels[number].by < 1)
+        if ((tree->levels[number].add == EMU_ADDS_CHAIN && tree->levels[number].by < 1) || tree->levels[number].parts < 0 ||
+            tree->levels[number].parts > EMU_TREE_PARTS)
             return 0;
     return 1;
 }
