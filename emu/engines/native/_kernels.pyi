@@ -94,6 +94,7 @@ class _Lib:
     EMU_HOLD_NEAREST: Final[int]
     EMU_HOLD_CUT: Final[int]
     EMU_HOLD_DRAWS: Final[int]
+    EMU_HOLD_SINGLE: Final[int]
     EMU_DRAW_ADD: Final[int]
     EMU_DRAW_CMP: Final[int]
     EMU_DRAW_HALF: Final[int]

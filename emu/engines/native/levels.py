@@ -224,8 +224,7 @@ def _fill_chain(out: Any, plan: LevelsPlan) -> None:
     facts, chain = plan.facts, plan.levels[-1]
     words: Level = chain.facts
     out.lot, out.summed = _lot(plan), len(plan.levels) > 1
-    unit, largest = reach(plan.a).lsb_exp + reach(plan.b).lsb_exp, reach(plan.a).largest * reach(plan.b).largest
-    out.narrow = _lot_bits(plan) <= NARROW_BITS and unit >= -149 and largest * _lot(plan) < Fraction(2) ** 127
+    out.narrow = levels_tree.in_binary32(plan, _lot(plan))
     out.holds_products = facts.products.hold != "exact"
     fill_hold(out.product, facts.products.hold, plan)
     fill_hold(out.held, words.hold, plan)

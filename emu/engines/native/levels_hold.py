@@ -13,7 +13,7 @@ from emu.engines.c_ref.convert import decode
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.datapath import INFINITE, NAN
 from emu.spec import derive
-from emu.spec.ieee import direction
+from emu.spec.ieee import direction, is_binary32
 from emu.spec.levels import LevelsPlan, rounding_of
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import FloatFacts
@@ -134,3 +134,5 @@ def fill_hold(out: Any, hold: Hold, plan: LevelsPlan) -> None:
     out.beyond_plus, out.beyond_minus = ends
     if ends != [np.inf, np.inf] and out.mode == lib.EMU_HOLD_NEAREST:
         out.mode = lib.EMU_HOLD_BY_MASKS
+    if out.mode == lib.EMU_HOLD_NEAREST and is_binary32(fmt) and hold.keep is None:
+        out.mode = lib.EMU_HOLD_SINGLE

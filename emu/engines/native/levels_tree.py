@@ -34,6 +34,7 @@ from emu.spec.registry import get
 
 EXACT_BITS: Final = 53  # of a number
 ODD_BITS: Final = 50  # of what is left of a sum that was rounded to odd
+NARROW_BITS: Final = 24  # of a number in binary32
 UNIT_BITS: Final = 51  # of a sum in whole units
 PART_BITS: Final = 50  # of what a part of a wide sum adds, in its unit
 MOST_LOT: Final = 4096  # products of a value whose places are looked at
@@ -173,6 +174,13 @@ def _exact_product(plan: LevelsPlan) -> Reach:
         one.largest * other.largest,
         one.significand * other.significand,
     )
+
+
+def in_binary32(plan: LevelsPlan, lot: int) -> bool:
+    """Tell whether binary32 holds every sum of a lot of products."""
+    one = _exact_product(plan)
+    bits = significant(plan.a) + significant(plan.b) if lot == 1 else _bits(lot * one.largest, one.lsb_exp)
+    return bits <= NARROW_BITS and one.lsb_exp >= -149 and lot * one.largest < Fraction(2) ** 127
 
 
 def _products(plan: LevelsPlan) -> tuple[Reach, int]:
@@ -341,7 +349,17 @@ def fill_tree(out: Any, plan: LevelsPlan, k: int, kept: list[Any]) -> None:
         _fill_level(tree.levels[level.number], level, of, plan)
     _fill_places(tree, plan, k, kept)
     out.lot, out.tree, out.live_nan = 1, tree, facts.special.nan_scale == "live"
+    tree.plain = _is_plain(plan)
+    out.narrow = tree.plain and in_binary32(plan, _taken(plan)[0])
     kept.append(tree)
+
+
+def _is_plain(plan: LevelsPlan) -> bool:
+    """Tell whether the first level is a sum of neighbouring products of which no word says more, so that it may be one loop."""
+    facts, first = plan.facts, plan.levels[0]
+    words = first.facts
+    exact = words.add == "exact" and words.take.every == 1 and words.plus != "c" and words.hold == "exact" and not _parts(plan, first)
+    return exact and facts.products.hold == "exact" and facts.products.scale == "none" and not _names(plan)
 
 
 def _names(plan: LevelsPlan) -> bool:

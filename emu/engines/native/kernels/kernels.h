@@ -295,7 +295,8 @@ int32_t emu_dot_epilogue(const emu_dot *plan, uint32_t alpha, const void *d, con
 /* A float format as binary64 numbers, and a rounding to it. up_*: masks, all ones where a number moves away from zero: up_plus, up_minus:
  * that lost something and has this sign; half: at least half a unit; more: more; tie: at least half of a unit, the last bit 1; even: that lost
  * something, the last bit 0. */
-enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2, EMU_HOLD_DRAWS = 3 }; /* nearest: to even, infinity beyond the largest */
+/* Nearest: to even, infinity beyond the largest; single: the same in binary32. */
+enum { EMU_HOLD_BY_MASKS = 0, EMU_HOLD_NEAREST = 1, EMU_HOLD_CUT = 2, EMU_HOLD_DRAWS = 3, EMU_HOLD_SINGLE = 4 };
 
 /* How a random word decides, of `random_bits`: the top bits of what is lost plus the word carry; the word is below it; it is rounded first. */
 enum { EMU_DRAW_ADD = 0, EMU_DRAW_CMP = 1, EMU_DRAW_HALF = 2 };
@@ -376,6 +377,7 @@ typedef struct emu_tree {
     int32_t words;        /* random words of an output */
     int32_t out_place;    /* that of the result */
     int32_t c_low, c_high; /* exponents that C names */
+    int32_t plain;        /* 1: level 1 sums neighbouring products, and no word says more of them */
     emu_tree_level levels[17];
 } emu_tree;
 
@@ -383,7 +385,7 @@ typedef struct emu_tree {
 typedef struct emu_levels {
     emu_level_operand a, b, scale;
     int32_t lot;    /* products that one addition takes */
-    int32_t narrow; /* 1: binary32 holds every sum of a lot */
+    int32_t narrow; /* 1: binary32 holds every sum of a lot, or of products that a plain tree sums */
     int32_t summed; /* 1: a level sums the products of a lot */
     int32_t block;  /* products of one scale; 0: no scales */
     int32_t holds_products;

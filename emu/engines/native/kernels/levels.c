@@ -19,33 +19,12 @@ EMU_INLINE uint64_t rounded_units(const emu_levels *plan, uint64_t value, uint64
     return value + shifted_down(term + bias, plan->shift);
 }
 
-/* The sum of one lot's products, `count` from `first` on, in binary32. */
-EMU_INLINE void narrow_lot(size_t width, const float *restrict a, const float *restrict b, size_t first, size_t count, float *restrict total) {
-    const size_t lane_a = width > 1;
-    for (size_t lane = 0; lane < LANES; lane++)
-        total[lane] = a[first * width + lane * lane_a] * b[first * LANES + lane];
-    for (size_t k = first + 1; k < first + count; k++)
-        for (size_t lane = 0; lane < LANES; lane++)
-            total[lane] += a[k * width + lane * lane_a] * b[k * LANES + lane];
-}
-
-/* The same in binary64, rounded and scaled as the plan says. */
+/* The sum of one lot's products, rounded and scaled as the plan says. */
 EMU_INLINE void lot_of(const emu_levels_job *work, size_t width, const float *restrict a, const float *restrict b, const float *restrict scale_a,
                        const float *restrict scale_b, size_t first, size_t count, double *restrict term) {
     const size_t lane_a = width > 1;
     const emu_levels *plan = work->plan;
-    if (plan->narrow) {
-        float total[LANES];
-        narrow_lot(width, a, b, first, count, total);
-        for (size_t lane = 0; lane < LANES; lane++)
-            term[lane] = (double)total[lane];
-    } else {
-        for (size_t lane = 0; lane < LANES; lane++)
-            term[lane] = (double)a[first * width + lane * lane_a] * (double)b[first * LANES + lane];
-        for (size_t k = first + 1; k < first + count; k++)
-            for (size_t lane = 0; lane < LANES; lane++)
-                term[lane] += (double)a[k * width + lane * lane_a] * (double)b[k * LANES + lane];
-    }
+    emu_sum_lot(plan->narrow, width, a, b, first, count, term);
     if (plan->holds_products && plan->product.mode == EMU_HOLD_CUT)
         for (size_t lane = 0; lane < LANES; lane++)
             term[lane] = emu_held(&plan->product, term[lane], EMU_HOLD_CUT);
@@ -126,7 +105,7 @@ EMU_INLINE void chain_short(const emu_levels_job *work, size_t width, const floa
     int32_t units[LANES] = {0};
     for (size_t first = 0; first < work->k; first += lot) {
         float term[LANES];
-        narrow_lot(width, a, b, first, work->k - first < lot ? work->k - first : lot, term);
+        emu_sum_narrow(width, a, b, first, work->k - first < lot ? work->k - first : lot, term);
         for (size_t lane = 0; lane < LANES; lane++) {
             const int32_t sum = units[lane] + (int32_t)(term[lane] * per_unit), below = sum > high ? high : sum;
             units[lane] = beyond == EMU_BEYOND_WRAPS ? (int32_t)((uint32_t)sum << spare) >> spare : below < low ? low : below;
@@ -165,6 +144,8 @@ EMU_INLINE void run_lanes(const emu_levels_job *work, size_t width, size_t row, 
             const int64_t upper = units[lane] >> 32, lower = units[lane] & 0xFFFFFFFF;
             value[lane] = emu_odd_sum((double)upper * 4294967296.0, (double)lower) * plan->unit;
         }
+    } else if (plan->held.mode == EMU_HOLD_SINGLE) {
+        chain_float(work, width, a, b, scale_a, scale_b, value, EMU_HOLD_SINGLE);
     } else if (plan->held.mode == EMU_HOLD_NEAREST) {
         chain_float(work, width, a, b, scale_a, scale_b, value, EMU_HOLD_NEAREST);
     } else if (plan->held.mode == EMU_HOLD_CUT) {

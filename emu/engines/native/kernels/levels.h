@@ -55,6 +55,8 @@ EMU_INLINE double emu_whole_units(const emu_hold_float *hold, double exact, doub
 
 /* A number in a float format, rounded as `mode` and the hold say; NaN and infinity stay. */
 EMU_INLINE double emu_held_by(const emu_hold_float *hold, double x, int32_t mode, double bar) {
+    if (mode == EMU_HOLD_SINGLE)
+        return (double)(float)x + hold->zero;
     const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS, minus = 0 - (sign >> 63);
     const double exact = emu_as_double(size), exp = emu_as_double(size & EMU_EXPONENT), highest = emu_power(960);
     const double normal = exp > hold->lowest ? exp : hold->lowest, leading = normal < highest ? normal : highest;
@@ -157,6 +159,35 @@ typedef struct emu_levels_job {
     const uint32_t *random; /* [rows][words]; NULL: nothing draws */
     uint8_t *stack;         /* of emu_tree_lanes, emu_tree_room bytes */
 } emu_levels_job;
+
+/* The sum of neighbouring products, `count` from `first` on, in binary32. */
+EMU_INLINE void emu_sum_narrow(size_t width, const float *restrict a, const float *restrict b, size_t first, size_t count,
+                               float *restrict total) {
+    const size_t lane_a = width > 1;
+    for (size_t lane = 0; lane < EMU_DOT_LANES; lane++)
+        total[lane] = a[first * width + lane * lane_a] * b[first * EMU_DOT_LANES + lane];
+    for (size_t k = first + 1; k < first + count; k++)
+        for (size_t lane = 0; lane < EMU_DOT_LANES; lane++)
+            total[lane] += a[k * width + lane * lane_a] * b[k * EMU_DOT_LANES + lane];
+}
+
+/* The same as binary64 numbers. narrow: 1: binary32 holds every such sum. */
+EMU_INLINE void emu_sum_lot(int32_t narrow, size_t width, const float *restrict a, const float *restrict b, size_t first, size_t count,
+                            double *restrict total) {
+    const size_t lane_a = width > 1;
+    if (narrow) {
+        float found[EMU_DOT_LANES];
+        emu_sum_narrow(width, a, b, first, count, found);
+        for (size_t lane = 0; lane < EMU_DOT_LANES; lane++)
+            total[lane] = (double)found[lane];
+        return;
+    }
+    for (size_t lane = 0; lane < EMU_DOT_LANES; lane++)
+        total[lane] = (double)a[first * width + lane * lane_a] * (double)b[first * EMU_DOT_LANES + lane];
+    for (size_t k = first + 1; k < first + count; k++)
+        for (size_t lane = 0; lane < EMU_DOT_LANES; lane++)
+            total[lane] += (double)a[k * width + lane * lane_a] * (double)b[k * EMU_DOT_LANES + lane];
+}
 
 /* Bytes that a tree needs for the terms of one addition of each level. */
 size_t emu_tree_room(const emu_tree *tree, size_t k);

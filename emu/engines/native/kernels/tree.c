@@ -154,7 +154,10 @@ EMU_INLINE void hold_some(const context *at, const emu_tree_hold *hold, const em
             beyond[lane] = emu_goes_beyond(&hold->by, x->value[lane], bar[lane]);
         raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
     }
-    if (hold->by.mode == EMU_HOLD_NEAREST)
+    if (hold->by.mode == EMU_HOLD_SINGLE)
+        for (size_t lane = 0; lane < LANES; lane++)
+            x->value[lane] = emu_held(&hold->by, x->value[lane], EMU_HOLD_SINGLE);
+    else if (hold->by.mode == EMU_HOLD_NEAREST)
         for (size_t lane = 0; lane < LANES; lane++)
             x->value[lane] = emu_held(&hold->by, x->value[lane], EMU_HOLD_NEAREST);
     else if (hold->by.mode == EMU_HOLD_CUT)
@@ -218,7 +221,7 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
         memcpy(flags, at->flags, sizeof flags);
     read_lanes(at, &plan->scale, at->scale_a, at->width, block, &first);
     read_lanes(at, &plan->scale, at->scale_b, LANES, block, &second);
-    for (size_t lane = 0; lane < LANES; lane++)
+    for (size_t lane = 0; plan->live_nan && lane < LANES; lane++)
         nan[lane] = emu_is_special(emu_double_bits(first.value[lane])) || emu_is_special(emu_double_bits(second.value[lane]));
     hold_lanes(at, &level->scale.each, level, node, turn, &first, form);
     hold_lanes(at, &level->scale.each, level, node, turn + 1, &second, form);
@@ -226,7 +229,8 @@ EMU_INLINE void scale_lanes(const context *at, size_t number, size_t node, size_
         raise_vanished(at, level, &first, &second);
     times(at, &first, &second);
     hold_lanes(at, &level->scale.product, level, node, turn + 2, &first, form);
-    before = *x;
+    if (plan->live_nan)
+        before = *x;
     if (EMU_TREE_RAISES)
         raise_vanished(at, level, x, &first);
     times(at, x, &first);
@@ -261,59 +265,82 @@ EMU_INLINE void product(const context *at, size_t k, lanes *x, int32_t form) {
 
 EMU_FORMS(product, (const context *at, size_t k, lanes *x), at, k, x)
 
+/* Sums of neighbouring products of which no word says more; a zero is +0. */
+EMU_INLINE void sum_products(const context *at, size_t first, size_t count, lanes *sum, int32_t form) {
+    (void)form;
+    if (at->width > 1)
+        emu_sum_lot(at->work->plan->narrow, LANES, at->a, at->b, first, count, sum->value);
+    else
+        emu_sum_lot(at->work->plan->narrow, 1, at->a, at->b, first, count, sum->value);
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum->value[lane] += 0.0;
+}
+
+EMU_FORMS(sum_products, (const context *at, size_t first, size_t count, lanes *sum), at, first, count, sum)
+
 /* What zeros were added: bits of all magnitudes, and the signs that all or some of them have. */
 typedef struct signs {
-    uint64_t some, all;
+    uint64_t some[LANES], all[LANES];
 } signs;
+
+EMU_INLINE void see_nothing(signs *seen) {
+    for (size_t lane = 0; lane < LANES; lane++)
+        seen->some[lane] = 0, seen->all[lane] = EMU_MINUS;
+}
 
 EMU_INLINE void see(const lanes *x, signs *seen) {
     for (size_t lane = 0; lane < LANES; lane++) {
-        seen[lane].some |= emu_double_bits(x->value[lane]);
-        seen[lane].all &= emu_double_bits(x->value[lane]);
+        seen->some[lane] |= emu_double_bits(x->value[lane]);
+        seen->all[lane] &= emu_double_bits(x->value[lane]);
     }
 }
 
 /* The sign of a sum that is zero: that of equal zeros; else plus, or minus where the rounding goes down. */
 EMU_INLINE void sign_zeros(const emu_tree_level *level, const signs *seen, lanes *sum) {
-    for (size_t lane = 0; lane < LANES; lane++) {
-        const uint64_t minus = seen[lane].some == 0 ? 0 : seen[lane].some == EMU_MINUS && seen[lane].all == EMU_MINUS ? EMU_MINUS : level->downward;
-        if (!(emu_double_bits(sum->value[lane]) & ~EMU_MINUS))
-            sum->value[lane] = level->float_zero ? emu_as_double(minus) : 0.0;
+    const uint64_t minus = level->float_zero ? EMU_MINUS : 0, downward = level->float_zero ? level->downward : 0;
+    for (size_t lane = 0; lane < LANES; lane++) { /* masks: of choices the compiler makes branches */
+        const uint64_t bits = emu_double_bits(sum->value[lane]), some = seen->some[lane], other = (some ^ EMU_MINUS) | (seen->all[lane] ^ EMU_MINUS);
+        const uint64_t all_minus = ((other | (0 - other)) >> 63) - 1, not_plus = 0 - ((some | (0 - some)) >> 63);
+        const uint64_t zero = 0 - (((bits & ~EMU_MINUS) - 1) >> 63);
+        sum->value[lane] = emu_as_double(emu_chosen(zero, emu_chosen(all_minus, minus, downward & not_plus), bits));
     }
 }
 
-/* What an exact sum names, and the sign of a zero. */
-EMU_INLINE void end_exactly(const emu_tree_level *level, const signs *seen, lanes *sum) {
-    for (size_t lane = 0; !level->names_largest && lane < LANES; lane++)
-        sum->exp[lane] = sum->exp[lane] < LIVE ? DEAD : 0;
-    sign_zeros(level, seen, sum);
+/* What an exact sum names: one of the largest exponents, or 0. */
+EMU_INLINE void name_sum(const emu_tree_level *level, size_t count, const lanes *terms, const lanes *running, lanes *sum) {
+    int32_t exps[LANES];
+    memcpy(exps, terms[0].exp, sizeof exps);
+    for (size_t i = 1; i < count + (running != NULL); i++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const int32_t exp = (i < count ? terms + i : running)->exp[lane];
+            exps[lane] = exps[lane] > exp ? exps[lane] : exp;
+        }
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum->exp[lane] = level->names_largest ? exps[lane] : exps[lane] < LIVE ? DEAD : 0;
 }
 
 /* Terms and, where it is not NULL, the running value: exact, as binary64 or rounded to odd. */
 EMU_INLINE void add_exactly(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
     const lanes *terms = at->terms[level - at->tree->levels];
-    signs seen[LANES];
-    for (size_t lane = 0; lane < LANES; lane++)
-        seen[lane].some = 0, seen[lane].all = EMU_MINUS;
-    if (sum != terms)
-        *sum = terms[0];
-    see(sum, seen);
+    signs seen;
+    see_nothing(&seen);
+    if (at->tree->names)
+        name_sum(level, count, terms, running, sum);
+    memmove(sum->value, terms[0].value, sizeof sum->value);
+    see(sum, &seen);
     for (size_t i = 1; i < count; i++) {
-        see(terms + i, seen);
+        see(terms + i, &seen);
         for (size_t lane = 0; lane < LANES; lane++) {
             const double value = terms[i].value[lane];
             sum->value[lane] = i + 1 == count && running == NULL ? emu_odd_sum(sum->value[lane], value) : sum->value[lane] + value;
-            sum->exp[lane] = sum->exp[lane] > terms[i].exp[lane] ? sum->exp[lane] : terms[i].exp[lane];
         }
     }
     if (running != NULL) {
-        see(running, seen);
-        for (size_t lane = 0; lane < LANES; lane++) {
+        see(running, &seen);
+        for (size_t lane = 0; lane < LANES; lane++)
             sum->value[lane] = emu_odd_sum(sum->value[lane], running->value[lane]);
-            sum->exp[lane] = sum->exp[lane] > running->exp[lane] ? sum->exp[lane] : running->exp[lane];
-        }
     }
-    end_exactly(level, seen, sum);
+    sign_zeros(level, &seen, sum);
 }
 
 /* The same where a sum has more bits. A part of it adds what is whole in its unit of what coarser ones leave of each value, so that none is
@@ -322,19 +349,17 @@ EMU_INLINE void add_parts(const context *at, const emu_tree_level *level, size_t
     const lanes *terms = at->terms[level - at->tree->levels];
     const size_t parts = (size_t)level->parts;
     double part[EMU_TREE_PARTS][LANES], plain[LANES] = {0.0}, total[LANES];
-    int32_t exps[LANES];
-    signs seen[LANES];
+    signs seen;
+    if (at->tree->names)
+        name_sum(level, count, terms, running, sum);
     memset(part, 0, parts * sizeof *part);
-    for (size_t lane = 0; lane < LANES; lane++)
-        seen[lane].some = 0, seen[lane].all = EMU_MINUS, exps[lane] = DEAD;
+    see_nothing(&seen);
     for (size_t i = 0; i < count + (running != NULL); i++) {
         const lanes *x = i < count ? terms + i : running;
         double left[LANES];
-        see(x, seen);
-        for (size_t lane = 0; lane < LANES; lane++) {
+        see(x, &seen);
+        for (size_t lane = 0; lane < LANES; lane++)
             left[lane] = x->value[lane], plain[lane] += x->value[lane];
-            exps[lane] = exps[lane] > x->exp[lane] ? exps[lane] : x->exp[lane];
-        }
         for (size_t number = 0; number < parts; number++)
             for (size_t lane = 0; lane < LANES; lane++) {
                 const double whole = (left[lane] + level->big[number]) - level->big[number];
@@ -351,8 +376,8 @@ EMU_INLINE void add_parts(const context *at, const emu_tree_level *level, size_t
         for (size_t lane = 0; lane < LANES; lane++)
             total[lane] = emu_odd_sum(part[number - 1][lane], total[lane]);
     for (size_t lane = 0; lane < LANES; lane++) /* NaN and infinity have no parts */
-        sum->value[lane] = emu_is_special(emu_double_bits(plain[lane])) ? plain[lane] : total[lane], sum->exp[lane] = exps[lane];
-    end_exactly(level, seen, sum);
+        sum->value[lane] = emu_is_special(emu_double_bits(plain[lane])) ? plain[lane] : total[lane];
+    sign_zeros(level, &seen, sum);
 }
 
 /* The exponent that alignment sees: of the leading bit where that is asked for and there is one. */
@@ -375,12 +400,13 @@ EMU_INLINE double aligned_running(const emu_tree_level *level, double x, int32_t
 
 EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
     const lanes *terms = at->terms[level - at->tree->levels];
-    signs seen[LANES];
+    signs seen;
     double total[LANES], unit[LANES];
     int32_t largest[LANES], exps[LANES];
     int beyond[LANES] = {0};
+    see_nothing(&seen);
     for (size_t lane = 0; lane < LANES; lane++) {
-        seen[lane].some = 0, seen[lane].all = EMU_MINUS, total[lane] = 0.0;
+        total[lane] = 0.0;
         exps[lane] = running != NULL && running->exp[lane] > LIVE ? running->exp[lane] : DEAD;
     }
     for (size_t i = 0; i < count; i++)
@@ -394,12 +420,12 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
         unit[lane] = emu_power(largest[lane] - level->frac_bits);
     }
     for (size_t i = 0; i < count; i++) {
-        see(terms + i, seen);
+        see(terms + i, &seen);
         for (size_t lane = 0; lane < LANES; lane++)
             total[lane] += in_units(&level->cut, terms[i].value[lane], unit[lane], 0.0);
     }
     if (running != NULL) {
-        see(running, seen);
+        see(running, &seen);
         for (size_t lane = 0; lane < LANES; lane++)
             total[lane] += aligned_running(level, running->value[lane], running->exp[lane], largest[lane], unit[lane]);
     }
@@ -414,7 +440,7 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
     }
     if (EMU_TREE_RAISES)
         raise_flag(at, EMU_FLAG_OVERFLOW, level, beyond);
-    sign_zeros(level, seen, sum);
+    sign_zeros(level, &seen, sum);
 }
 
 EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
@@ -426,7 +452,7 @@ EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count
         add_parts(at, level, count, running, sum);
     else
         add_exactly(at, level, count, running, sum);
-    for (size_t lane = 0; !level->cancelled_counts && lane < LANES; lane++)
+    for (size_t lane = 0; at->tree->names && !level->cancelled_counts && lane < LANES; lane++)
         sum->exp[lane] = sum->value[lane] < 0.0 || sum->value[lane] > 0.0 ? sum->exp[lane] : DEAD;
 }
 
@@ -544,6 +570,8 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
         chain(at, number, node, start, out, form);
     } else if (level->add == EMU_ADDS_PAIRS) {
         pairs(at, number, node, start, out, form);
+    } else if (number == 1 && at->tree->plain && !EMU_TREE_RAISES) {
+        EMU_RUN(form, sum_products, at, start, children, out);
     } else {
         lanes *terms = at->terms[number];
         for (size_t i = 0; i < children; i++)
