@@ -44,12 +44,14 @@ EMU_INLINE double wrapped(double x, double unit, double per_unit, int32_t bits) 
     return (emu_as_double(FINEST_OF_BIG + inside) - emu_as_double(FINEST_OF_BIG)) * unit;
 }
 
-/* A number in whole units; what has 2^51 of them and more has no bits below, and NaN and infinity stay. */
-EMU_INLINE double in_units(const emu_hold_float *by, double x, double unit, double bar) {
+/* A number in whole units, by->mode being `mode`; what has 2^51 of them and more has no bits below, and NaN and infinity stay. */
+EMU_INLINE double in_units_by(const emu_hold_float *by, double x, double unit, int32_t mode, double bar) {
     const uint64_t bits = emu_double_bits(x), sign = bits & EMU_MINUS, size = bits & ~EMU_MINUS;
-    const double whole = emu_whole_units(by, emu_as_double(size), unit, unit * EMU_BIG, 0 - (sign >> 63), by->mode, bar);
+    const double whole = emu_whole_units(by, emu_as_double(size), unit, unit * EMU_BIG, 0 - (sign >> 63), mode, bar);
     return emu_as_double(emu_chosen(emu_below(size, emu_double_bits(unit * (EMU_BIG / 2))), emu_double_bits(whole), size) | sign);
 }
+
+EMU_INLINE double in_units(const emu_hold_float *by, double x, double unit, double bar) { return in_units_by(by, x, unit, by->mode, bar); }
 
 static uint32_t word_of(const context *at, const emu_tree_level *level, size_t node, size_t turn, size_t lane) {
     const size_t place = (size_t)level->places[node * (size_t)level->turns + turn];
@@ -380,61 +382,84 @@ EMU_INLINE void add_parts(const context *at, const emu_tree_level *level, size_t
     sign_zeros(level, &seen, sum);
 }
 
-/* The exponent that alignment sees: of the leading bit where that is asked for and there is one. */
-EMU_INLINE int32_t aligned_exp(const emu_tree_level *level, const lanes *x, size_t lane) {
-    const int32_t leading = level->normalised ? named(x->value[lane], -2000, 2000) : DEAD;
-    if (x->exp[lane] < LIVE)
-        return DEAD;
-    return (leading > LIVE ? leading : x->exp[lane]) + level->raised;
-}
-
-/* A term, or what a cut of its own left of the running value, in units of 2^(E - F). */
-EMU_INLINE double aligned_running(const emu_tree_level *level, double x, int32_t exp, int32_t largest, double unit) {
-    if (level->running_cut) {
-        if (level->running_drop >= 0 && exp < largest - level->running_drop && !emu_is_special(emu_double_bits(x)))
-            return 0.0;
-        x = in_units(&level->running, x, emu_power(largest - level->running_bits), 0.0);
+/* The larger of exponents that alignment sees, so far and of these values: of the leading bit where that is asked for and there is one. */
+EMU_INLINE void raise_exps(const emu_tree_level *level, const lanes *x, int32_t *exps) {
+    int32_t seen[LANES];
+    memcpy(seen, x->exp, sizeof seen);
+    for (size_t lane = 0; level->normalised && lane < LANES; lane++) {
+        const int32_t leading = named(x->value[lane], -2000, 2000);
+        seen[lane] = seen[lane] < LIVE || leading < LIVE ? seen[lane] : leading;
     }
-    return in_units(&level->cut, x, unit, 0.0);
+    for (size_t lane = 0; lane < LANES; lane++) { /* a mask: of the choice the compiler makes branches */
+        const uint32_t dead = 0 - ((uint32_t)(seen[lane] - LIVE) >> 31);
+        const int32_t exp = (int32_t)(((uint32_t)DEAD & dead) | ((uint32_t)(seen[lane] + level->raised) & ~dead));
+        exps[lane] = exp > exps[lane] ? exp : exps[lane];
+    }
 }
 
-EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+/* Numbers in whole units of each lane. */
+EMU_INLINE void in_lanes(const emu_hold_float *by, const double *x, const double *unit, double *out, int32_t form) {
+    (void)form;
+    if (by->mode == EMU_HOLD_CUT)
+        for (size_t lane = 0; lane < LANES; lane++)
+            out[lane] = in_units_by(by, x[lane], unit[lane], EMU_HOLD_CUT, 0.0);
+    else if (by->mode == EMU_HOLD_NEAREST)
+        for (size_t lane = 0; lane < LANES; lane++)
+            out[lane] = in_units_by(by, x[lane], unit[lane], EMU_HOLD_NEAREST, 0.0);
+    else
+        for (size_t lane = 0; lane < LANES; lane++)
+            out[lane] = in_units_by(by, x[lane], unit[lane], EMU_HOLD_BY_MASKS, 0.0);
+}
+
+EMU_FORMS(in_lanes, (const emu_hold_float *by, const double *x, const double *unit, double *out), by, x, unit, out)
+
+/* What a cut of its own leaves of the running value. */
+EMU_INLINE void cut_running(const emu_tree_level *level, const lanes *running, const int32_t *largest, double *left, int32_t form) {
+    double unit[LANES];
+    for (size_t lane = 0; lane < LANES; lane++)
+        unit[lane] = emu_power(largest[lane] - level->running_bits);
+    EMU_RUN(form, in_lanes, &level->running, running->value, unit, left);
+    for (size_t lane = 0; level->running_drop >= 0 && lane < LANES; lane++)
+        if (running->exp[lane] < largest[lane] - level->running_drop && !emu_is_special(emu_double_bits(running->value[lane])))
+            left[lane] = 0.0;
+}
+
+/* Terms and the running value in units of 2^(E - F), and their sum. */
+EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum, int32_t form) {
     const lanes *terms = at->terms[level - at->tree->levels];
     signs seen;
-    double total[LANES], unit[LANES];
+    double total[LANES] = {0.0}, unit[LANES], left[LANES];
     int32_t largest[LANES], exps[LANES];
     int beyond[LANES] = {0};
     see_nothing(&seen);
-    for (size_t lane = 0; lane < LANES; lane++) {
-        total[lane] = 0.0;
+    for (size_t lane = 0; lane < LANES; lane++)
         exps[lane] = running != NULL && running->exp[lane] > LIVE ? running->exp[lane] : DEAD;
-    }
     for (size_t i = 0; i < count; i++)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            const int32_t exp = aligned_exp(level, terms + i, lane);
-            exps[lane] = exp > exps[lane] ? exp : exps[lane];
-        }
+        raise_exps(level, terms + i, exps);
     for (size_t lane = 0; lane < LANES; lane++) {
         largest[lane] = level->has_floor && level->floor > exps[lane] ? level->floor : exps[lane];
         largest[lane] = largest[lane] < LIVE ? 0 : largest[lane];
         unit[lane] = emu_power(largest[lane] - level->frac_bits);
     }
-    for (size_t i = 0; i < count; i++) {
-        see(terms + i, &seen);
+    for (size_t i = 0; i < count + (running != NULL); i++) {
+        const lanes *x = i < count ? terms + i : running;
+        see(x, &seen);
+        if (x == running && level->running_cut) {
+            cut_running(level, running, largest, left, form);
+            EMU_RUN(form, in_lanes, &level->cut, left, unit, left);
+        } else {
+            EMU_RUN(form, in_lanes, &level->cut, x->value, unit, left);
+        }
         for (size_t lane = 0; lane < LANES; lane++)
-            total[lane] += in_units(&level->cut, terms[i].value[lane], unit[lane], 0.0);
+            total[lane] += left[lane];
     }
-    if (running != NULL) {
-        see(running, &seen);
-        for (size_t lane = 0; lane < LANES; lane++)
-            total[lane] += aligned_running(level, running->value[lane], running->exp[lane], largest[lane], unit[lane]);
-    }
-    for (size_t lane = 0; lane < LANES; lane++) {
-        if (level->wraps && !emu_is_special(emu_double_bits(total[lane]))) {
+    for (size_t lane = 0; level->wraps && lane < LANES; lane++)
+        if (!emu_is_special(emu_double_bits(total[lane]))) {
             const double inside = wrapped(total[lane], unit[lane], 1.0 / unit[lane], level->wraps);
             beyond[lane] = inside < total[lane] || inside > total[lane];
             total[lane] = inside;
         }
+    for (size_t lane = 0; lane < LANES; lane++) {
         sum->value[lane] = total[lane];
         sum->exp[lane] = exps[lane] < LIVE ? DEAD : largest[lane];
     }
@@ -443,11 +468,11 @@ EMU_INLINE void add_aligned(const context *at, const emu_tree_level *level, size
     sign_zeros(level, &seen, sum);
 }
 
-EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum) {
+EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count, const lanes *running, lanes *sum, int32_t form) {
     if (EMU_TREE_RAISES)
         raise_both(at, level, at->terms[level - at->tree->levels], count, running);
     if (level->is_aligned)
-        add_aligned(at, level, count, running, sum);
+        add_aligned(at, level, count, running, sum, form);
     else if (level->parts)
         add_parts(at, level, count, running, sum);
     else
@@ -516,7 +541,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
             memcpy(flags, at->flags, sizeof flags);
         for (size_t i = 0; i < count; i++)
             child(at, number - 1, start + (first + i) * every, terms + i, form);
-        add(at, level, count, first || !level->starts_first ? running : NULL, &sum);
+        add(at, level, count, first || !level->starts_first ? running : NULL, &sum, form);
         hold_lanes(at, &level->hold, level, node, turn++, &sum, form);
         for (size_t lane = 0; level->decides && lane < LANES; lane++)
             if (emu_is_special(emu_double_bits(before[lane].found))) {
@@ -548,7 +573,7 @@ EMU_INLINE void pairs(const context *at, size_t number, size_t node, size_t star
             const size_t round = height[depth - 2];
             lanes sum;
             terms[0] = waits[depth - 2], terms[1] = waits[depth - 1];
-            add(at, level, 2, NULL, &sum);
+            add(at, level, 2, NULL, &sum, form);
             hold_lanes(at, &level->hold, level, node, turns[round] + index[depth - 2] / 2, &sum, form);
             depth--;
             waits[depth - 1] = sum, height[depth - 1] = round + 1, index[depth - 1] /= 2;
@@ -578,7 +603,7 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
             child(at, number - 1, start + i * every, terms + i, form);
         if (EMU_TREE_RAISES && level->plus_c)
             raise_signals_c(at, level);
-        add(at, level, children, level->plus_c ? at->c : NULL, out);
+        add(at, level, children, level->plus_c ? at->c : NULL, out, form);
         hold_lanes(at, &level->hold, level, node, 0, out, form);
     }
     if (level->scale.by)
