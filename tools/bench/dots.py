@@ -6,8 +6,9 @@ Each side works on the shape that it is given: a peer that is asked for one inst
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from math import prod
 from time import perf_counter, process_time
 from typing import Any
@@ -101,9 +102,12 @@ def cases(jobs: int = 1) -> list[DotCase]:
     for name, choice, peer in of_forms:
         for form in range(kernel.BEST_FORM + 1):
             found.append(DotCase(name, choice, (256, 256, 1024), "native", peer, form=form))
-    for profile in ("ideal", "int64", "cheap", "late_c"):
-        found.append(DotCase(f"e1m2 {profile}", (profile, "e1m2", "e1m2", "ue4m3", 16), (256, 256, 1024), "numpy", of_nvfp4))
-    found.append(DotCase("e1m2 promote", ("promote", "e1m2", "e1m2", "fp32", 16), (256, 256, 1024), "numpy", of_nvfp4))
+    proposed = [(profile, "ue4m3") for profile in ("ideal", "int64", "cheap", "late_c")] + [("late_c", "e8m0"), ("promote", "fp32")]
+    for (profile, scale), engine in product(proposed, ("native", "numpy")):
+        name = f"e1m2 {profile}, {scale}"
+        found.append(DotCase(name, (profile, "e1m2", "e1m2", scale, 16), (256, 256, 1024), engine, of_nvfp4))
+    own = DotCase("cdna3 fp8", ("cdna3_fp8", "e4m3fnuz", "e4m3fnuz"), (256, 256, 1024), "numpy", of_fp8)
+    found.append(replace(own, engine="native", peer=Peer("emu numpy", own.shape, partial(_job, own, _plan(own)))))
     for name in ("int20_saturate", "int12_cut", "bf16_register", "fp32_fma_chain", "e1m2_int24_register", "e1m2_bf16_register"):
         fused = ("blackwell_mxf4nvf4_b16_ue4m3",) if name.startswith("e1m2") else ("hopper_fp16", "bf16", "bf16")
         for form in (None, *range(kernel.BEST_FORM)):

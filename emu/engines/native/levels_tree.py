@@ -359,7 +359,8 @@ def _is_plain(plan: LevelsPlan) -> bool:
     facts, first = plan.facts, plan.levels[0]
     words = first.facts
     exact = words.add == "exact" and words.take.every == 1 and words.plus != "c" and words.hold == "exact" and not _parts(plan, first)
-    return exact and facts.products.hold == "exact" and facts.products.scale == "none" and not _names(plan)
+    bare = facts.products.hold == "exact" and facts.products.scale == "none"
+    return exact and bare and not (_names(plan) and words.exponent == "largest")
 
 
 def _names(plan: LevelsPlan) -> bool:

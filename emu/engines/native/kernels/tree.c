@@ -267,15 +267,35 @@ EMU_INLINE void product(const context *at, size_t k, lanes *x, int32_t form) {
 
 EMU_FORMS(product, (const context *at, size_t k, lanes *x), at, k, x)
 
+/* What an exact sum of products of finite numbers names where it is not the largest exponent: whether one of them is not zero. */
+EMU_INLINE void name_products(const context *at, size_t width, size_t first, size_t count, lanes *sum) {
+    const size_t lane_a = width > 1;
+    uint32_t live[LANES] = {0};
+    for (size_t k = first; k < first + count; k++)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const uint32_t one = emu_as_bits(at->a[k * width + lane * lane_a]) & EMU_MAGNITUDE, other = emu_as_bits(at->b[k * LANES + lane]);
+            live[lane] |= other & EMU_MAGNITUDE & (0 - ((one + EMU_MAGNITUDE) >> 31));
+        }
+    for (size_t lane = 0; lane < LANES; lane++)
+        sum->exp[lane] = live[lane] ? 0 : DEAD;
+}
+
 /* Sums of neighbouring products of which no word says more; a zero is +0. */
 EMU_INLINE void sum_products(const context *at, size_t first, size_t count, lanes *sum, int32_t form) {
+    const emu_tree_level *level = &at->tree->levels[1];
     (void)form;
+    if (at->tree->names && at->width > 1)
+        name_products(at, LANES, first, count, sum);
+    else if (at->tree->names)
+        name_products(at, 1, first, count, sum);
     if (at->width > 1)
         emu_sum_lot(at->work->plan->narrow, LANES, at->a, at->b, first, count, sum->value);
     else
         emu_sum_lot(at->work->plan->narrow, 1, at->a, at->b, first, count, sum->value);
     for (size_t lane = 0; lane < LANES; lane++)
         sum->value[lane] += 0.0;
+    for (size_t lane = 0; at->tree->names && !level->cancelled_counts && lane < LANES; lane++)
+        sum->exp[lane] = sum->value[lane] < 0.0 || sum->value[lane] > 0.0 ? sum->exp[lane] : DEAD;
 }
 
 EMU_FORMS(sum_products, (const context *at, size_t first, size_t count, lanes *sum), at, first, count, sum)
@@ -312,11 +332,11 @@ EMU_INLINE void sign_zeros(const emu_tree_level *level, const signs *seen, lanes
 EMU_INLINE void name_sum(const emu_tree_level *level, size_t count, const lanes *terms, const lanes *running, lanes *sum) {
     int32_t exps[LANES];
     memcpy(exps, terms[0].exp, sizeof exps);
-    for (size_t i = 1; i < count + (running != NULL); i++)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            const int32_t exp = (i < count ? terms + i : running)->exp[lane];
-            exps[lane] = exps[lane] > exp ? exps[lane] : exp;
-        }
+    for (size_t i = 1; i < count + (running != NULL); i++) {
+        const int32_t *other = i < count ? terms[i].exp : running->exp;
+        for (size_t lane = 0; lane < LANES; lane++)
+            exps[lane] = exps[lane] > other[lane] ? exps[lane] : other[lane];
+    }
     for (size_t lane = 0; lane < LANES; lane++)
         sum->exp[lane] = level->names_largest ? exps[lane] : exps[lane] < LIVE ? DEAD : 0;
 }
@@ -595,7 +615,7 @@ EMU_INLINE void node_value(const context *at, size_t number, size_t node, lanes 
         chain(at, number, node, start, out, form);
     } else if (level->add == EMU_ADDS_PAIRS) {
         pairs(at, number, node, start, out, form);
-    } else if (number == 1 && at->tree->plain && !EMU_TREE_RAISES) {
+    } else if (number == 1 && at->tree->plain && !EMU_TREE_RAISES && !(at->tree->names && at->any_special)) {
         EMU_RUN(form, sum_products, at, start, children, out);
     } else {
         lanes *terms = at->terms[number];
