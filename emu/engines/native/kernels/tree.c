@@ -501,21 +501,58 @@ EMU_INLINE void add(const context *at, const emu_tree_level *level, size_t count
         sum->exp[lane] = sum->value[lane] < 0.0 || sum->value[lane] > 0.0 ? sum->exp[lane] : DEAD;
 }
 
-/* What NaN and infinite operands of the products of some children, and a running value that is one of them, make of an addition. */
-static void decide(const context *at, size_t number, size_t first, size_t count, const lanes *running, emu_decision *found) {
+/* What NaN and infinite numbers among products `from` up to `to` add up to. width, scaled: constants, so that each has a loop of its own. */
+EMU_INLINE void add_special(const context *at, size_t from, size_t to, size_t width, int scaled, double *found) {
     const emu_levels *plan = at->work->plan;
-    const size_t from = first_product(at, number - 1, first), each = at->work->k / at->nodes[number - 1];
-    memset(found, 0, LANES * sizeof *found);
-    for (size_t lane = 0; lane < LANES; lane++)
-        emu_decide(found + lane, running->value[lane]);
-    for (size_t k = from; at->any_special && k < from + count * each; k++)
+    const size_t lane_a = width > 1;
+    const uint64_t live = plan->live_nan ? ~(uint64_t)0 : 0; /* of a zero a NaN scale makes nothing */
+    for (size_t k = from; k < to; k++) {
+        const size_t block = scaled ? k / (size_t)plan->block : 0;
+        const float *a = at->a + k * width, *b = at->b + k * LANES, *scale_a = at->scale_a + block * width, *scale_b = at->scale_b + block * LANES;
         for (size_t lane = 0; lane < LANES; lane++) {
-            const size_t lane_a = at->width > 1 ? lane : 0, block = plan->block ? k / (size_t)plan->block : 0;
-            emu_decide_product(found + lane, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
+            const double exact = (double)a[lane * lane_a] * (double)b[lane];
+            const uint64_t own = emu_double_bits(exact) & ~EMU_MINUS, zero = live & (0 - ((own - 1) >> 63));
+            const uint64_t bits = emu_double_bits(scaled ? exact * (double)scale_a[lane * lane_a] * (double)scale_b[lane] : exact);
+            found[lane] += emu_as_double(bits & ~zero & (0 - emu_is_special(bits)));
+        }
+    }
+}
+
+/* What NaN and infinite operands of the products of some children, and a running value that is one of them, make of an addition: their sum,
+ * 0 where all is finite. invalid: whether NV is raised, where EMU_TREE_RAISES. */
+EMU_INLINE void decide(const context *at, size_t number, size_t first, size_t count, const lanes *running, double *found, int *invalid,
+                       int32_t form) {
+    const emu_levels *plan = at->work->plan;
+    const size_t from = first_product(at, number - 1, first), to = from + count * (at->work->k / at->nodes[number - 1]);
+    (void)form;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        const uint64_t bits = emu_double_bits(running->value[lane]);
+        found[lane] = emu_as_double(bits & (0 - emu_is_special(bits)));
+    }
+    if (at->any_special && plan->block && at->width > 1)
+        add_special(at, from, to, LANES, 1, found);
+    else if (at->any_special && plan->block)
+        add_special(at, from, to, 1, 1, found);
+    else if (at->any_special && at->width > 1)
+        add_special(at, from, to, LANES, 0, found);
+    else if (at->any_special)
+        add_special(at, from, to, 1, 0, found);
+    for (size_t lane = 0; EMU_TREE_RAISES && lane < LANES; lane++) {
+        const size_t lane_a = at->width > 1 ? lane : 0;
+        emu_decision seen = {0.0, 0, 0, 0};
+        emu_decide(&seen, running->value[lane]);
+        for (size_t k = from; at->any_special && k < to; k++) {
+            const size_t block = plan->block ? k / (size_t)plan->block : 0;
+            emu_decide_product(&seen, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
                                plan->block ? at->scale_a[block * at->width + lane_a] : 0.0f,
                                plan->block ? at->scale_b[block * LANES + lane] : 0.0f);
         }
+        invalid[lane] = emu_is_invalid(&seen);
+    }
 }
+
+EMU_FORMS(decide, (const context *at, size_t number, size_t first, size_t count, const lanes *running, double *found, int *invalid),
+          at, number, first, count, running, found, invalid)
 
 #define EMU_TREE_NODE (const context *at, size_t number, size_t node, lanes *out)
 #if EMU_X86_FORMS
@@ -548,7 +585,8 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
     for (size_t first = 0; first < children; first += by) {
         const size_t count = children - first < by ? children - first : by;
         lanes *terms = at->terms[number], sum;
-        emu_decision before[LANES];
+        double before[LANES];
+        int invalid[LANES];
         uint8_t flags[LANES];
         for (size_t lane = 0; level->flushes && lane < LANES; lane++)
             if (running->value[lane] < level->normal && running->value[lane] > -level->normal) {
@@ -556,7 +594,7 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
                 running->exp[lane] = DEAD;
             }
         if (level->decides)
-            decide(at, number, start + first * every, count, running, before);
+            EMU_RUN(form, decide, at, number, start + first * every, count, running, before, invalid);
         if (EMU_TREE_RAISES)
             memcpy(flags, at->flags, sizeof flags);
         for (size_t i = 0; i < count; i++)
@@ -564,10 +602,10 @@ EMU_INLINE void chain(const context *at, size_t number, size_t node, size_t star
         add(at, level, count, first || !level->starts_first ? running : NULL, &sum, form);
         hold_lanes(at, &level->hold, level, node, turn++, &sum, form);
         for (size_t lane = 0; level->decides && lane < LANES; lane++)
-            if (emu_is_special(emu_double_bits(before[lane].found))) {
-                sum.value[lane] = before[lane].found, sum.exp[lane] = DEAD;
+            if (emu_is_special(emu_double_bits(before[lane]))) {
+                sum.value[lane] = before[lane], sum.exp[lane] = DEAD;
                 if (EMU_TREE_RAISES) /* the levels below are not asked */
-                    at->flags[lane] = flags[lane] | (emu_is_invalid(before + lane) ? emu_flag_at(at->work->plan, EMU_FLAG_INVALID, number) : 0);
+                    at->flags[lane] = flags[lane] | (invalid[lane] ? emu_flag_at(at->work->plan, EMU_FLAG_INVALID, number) : 0);
             }
         *running = sum;
     }
