@@ -78,14 +78,18 @@ def dequantize(
 
 
 def dot(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes, plan: DatapathPlan) -> Codes:
-    """Return dot products of rows in pairs. Raises: as datapath.dot."""
-    found: Codes = datapath.dot(tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b), tensor_of(c), plan).numpy()
+    """Return dot products of rows in pairs. Raises: as datapath.check_codes and datapath.dot."""
+    given = tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b)
+    datapath.check_codes(*given, plan)
+    found: Codes = datapath.dot(*given, tensor_of(c), plan).numpy()
     return found
 
 
 def matmul(a: Codes, b: Codes, scale_a: Codes | None, scale_b: Codes | None, c: Codes | None, plan: DatapathPlan, jobs: int = 1) -> Codes:
-    """Return A times B transposed plus C; torch has threads of its own, jobs says nothing here. Raises: as datapath.matmul."""
-    found: Codes = datapath.matmul(tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b), maybe_tensor(c), plan).numpy()
+    """Return A times B transposed plus C; torch has threads of its own, jobs says nothing here. Raises: as dot."""
+    given = tensor_of(a), tensor_of(b), maybe_tensor(scale_a), maybe_tensor(scale_b)
+    datapath.check_codes(*given, plan)
+    found: Codes = datapath.matmul(*given, maybe_tensor(c), plan).numpy()
     return found
 
 

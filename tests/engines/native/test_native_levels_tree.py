@@ -348,6 +348,21 @@ def test_parts_of_a_wide_sum_that_carry(count: int) -> None:
     assert np.array_equal(native.dot(a, b, None, None, None, None, plan), in_c.dot(a, b, None, None, None, None, plan))
 
 
+@pytest.mark.parametrize("counts", ["yes", "no"])
+def test_zero_products_of_a_large_scale_name_no_exponent(counts: str) -> None:
+    """Beside 2 * 1.5 in blocks of scale 1: zeros, and a difference that cancels, in a block of scale 2^20; four bits below E are kept."""
+    lot = {"id": "lot", "of": 2, "add": "exact", "scale": {}, "cancelled_counts": counts}
+    top = {"id": "k", "of": "all", "add": "chain", "by": 2, "start": "zero", "align": {"fraction_bits": 4, "cut": "rz"}}
+    top |= {"hold": {"format": "fp32", "rounding": "rne", "overflow": "ieee"}}
+    plan = _plan(_words(4, lot, top, element="e2m1", scale={"formats": ("e8m0",), "blocks": (2,)}))
+    a, b = np.array([[0, 0, 2, 2], [0, 2, 2, 2], [2, 2, 2, 2]], np.uint8), np.array([[2, 2, 3, 3], [2, 0, 3, 3], [2, 10, 3, 3]], np.uint8)
+    scale_a, scale_b = (np.array([[high, 127]] * 3, np.uint8) for high in (147, 127))
+    found = native.dot(a, b, scale_a, scale_b, None, None, plan)
+    assert found.view(np.float32).tolist() == [3, 3, 0 if counts == "yes" else 3]
+    assert found.tolist() == in_c.dot(a, b, scale_a, scale_b, None, None, plan).tolist()
+    assert found.tolist() == [exact_dot(*(x[i].tolist() for x in (a, b, scale_a, scale_b)), None, (), plan).code for i in range(3)]
+
+
 def test_what_is_refused() -> None:
     wide = _plan(_words(1, {"id": "k", "of": "all", "add": "exact"}))
     codes = np.zeros((1, 4), np.uint16)

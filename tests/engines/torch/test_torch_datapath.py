@@ -151,6 +151,22 @@ def test_a_binary64_c_beyond_every_product(name):
     assert found_of(plan, a, b, sa, sb, c) == wanted
 
 
+@pytest.mark.parametrize("operation", ["dot", "matmul"])
+def test_a_set_bit_above_a_scale_is_refused_where_its_meaning_is_open(operation):
+    model = get("datapath", "ideal")
+    scale = model.facts.scale.model_copy(update={"unused_bits": "open"})
+    stated = model.model_copy(update={"facts": model.facts.model_copy(update={"scale": scale})})
+    codes, scales = np.full((2, 64), 2, np.uint8), np.full((2, 4), 0x38, np.uint8)
+    high = scales | np.uint8(0x80)
+    run = getattr(importlib.import_module("emu.engines.torch.arrays"), operation)
+    c = np.zeros((2, 2) if operation == "matmul" else 2, np.uint32)
+    ignores, refuses = (resolve(each, "e2m1", "e2m1", "ue4m3", 16) for each in (model, stated))
+    assert np.array_equal(run(codes, codes, scales, high, c, ignores), run(codes, codes, scales, scales, c, refuses))
+    for given in ((high, scales), (scales, high)):
+        with pytest.raises(OpenError, match="ue4m3 code 0xb8: what a set bit 7 means is open"):
+            run(codes, codes, *given, c, refuses)
+
+
 def test_nan_scales_of_zero_products_that_do_not_count():
     """Rows: a, then b is zero where the scale is NaN; one product there is not; the same under the scales of b."""
     model = get("datapath", "nv_like")

@@ -539,15 +539,15 @@ EMU_INLINE void decide(const context *at, size_t number, size_t first, size_t co
         add_special(at, from, to, 1, 0, found);
     for (size_t lane = 0; EMU_TREE_RAISES && lane < LANES; lane++) {
         const size_t lane_a = at->width > 1 ? lane : 0;
-        emu_decision seen = {0.0, 0, 0, 0};
-        emu_decide(&seen, running->value[lane]);
+        emu_decision met = {0.0, 0, 0, 0};
+        emu_decide(&met, running->value[lane]);
         for (size_t k = from; at->any_special && k < to; k++) {
             const size_t block = plan->block ? k / (size_t)plan->block : 0;
-            emu_decide_product(&seen, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
+            emu_decide_product(&met, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
                                plan->block ? at->scale_a[block * at->width + lane_a] : 0.0f,
                                plan->block ? at->scale_b[block * LANES + lane] : 0.0f);
         }
-        invalid[lane] = emu_is_invalid(&seen);
+        invalid[lane] = emu_is_invalid(&met);
     }
 }
 
