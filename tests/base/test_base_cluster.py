@@ -1,5 +1,7 @@
 """Clusters by name, without one: what is no address, no library, no scheduler. With one: tests/vectors/test_vectors_cluster.py."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -38,27 +40,33 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 class _Away:
     """A client of a scheduler that went away: nothing answers, nor does it say goodbye."""
 
-    asked: ClassVar[list[str]] = []
+    made: ClassVar[list[_Away]] = []
+    fault: ClassVar[type[Exception]] = TimeoutError
 
     def __init__(self, *_: object, **__: object) -> None:
-        self.asked.append("open")
+        self.status, self.asked = "running", 0
+        self.made.append(self)
 
     def wait_for_workers(self, *_: object, **__: object) -> None:
         raise OSError
 
     def close(self, **_: object) -> None:
-        self.asked.append("close")
-        raise TimeoutError
+        self.asked += 1
+        raise self.fault
 
 
+@pytest.mark.parametrize("fault", [TimeoutError, OSError, AssertionError])
 @pytest.mark.parametrize("patience", [0.0, 0.1])
-def test_a_scheduler_that_is_gone_may_not_answer_the_goodbye(patience: float) -> None:
-    _Away.asked.clear()
+def test_a_scheduler_that_is_gone_may_not_answer_the_goodbye(
+    patience: float, fault: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Away, "made", [])
+    monkeypatch.setattr(_Away, "fault", fault)
     workers = Workers(SimpleNamespace(Client=_Away), "local:1", "tcp://127.0.0.1:1", patience)
     with pytest.raises(ToolError, match=r"cluster local:1: no worker \(OSError\): start it again"):
         next(workers.done(str, [1]))
     workers.leave()
-    assert len(_Away.asked) >= 2 and _Away.asked == ["open", "close"] * (len(_Away.asked) // 2)
+    assert _Away.made and {(client.asked, client.status) for client in _Away.made} == {(1, "closed")}
 
 
 def test_the_command_says_it_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product as combinations
 from typing import Any, Final
 
@@ -403,10 +404,10 @@ def _unsigned(codes: Any) -> Bits:
     return array.view(f"u{array.dtype.itemsize}")
 
 
-def _has(fmt: Format, value: float) -> bool:
+def _has(fmt: Format, value: Fraction) -> bool:
     """Tell whether a code of a format has a value; wide formats are taken to have all."""
     bits = derive.codes(fmt).bits
-    return bits > NARROW or value in _floats(exact_of(np.arange(1 << bits), fmt))
+    return bits > NARROW or value in map(Fraction, _floats(exact_of(np.arange(1 << bits), fmt)).tolist())
 
 
 def _single_codes(case: Case) -> Iterator[Found]:
@@ -433,6 +434,6 @@ def _single_codes(case: Case) -> Iterator[Found]:
                 if bool((difference == ratio * change)[case.known].all()):
                     fmt = side.scale if what == "scale" and side.scale is not None else side.element
                     plain = float(_floats(exact_of(np.array([code]), fmt))[0])
-                    text = f"{name}: {what} code {int(code):#x} ({plain:g}) is read as {plain * (1 + ratio):g}"
-                    found.append((not _has(fmt, plain * (1 + ratio)), text))
+                    read = Fraction(plain) * (1 + Fraction(difference[case.wrong][0]) / Fraction(change[case.wrong][0]))
+                    found.append((not _has(fmt, read), f"{name}: {what} code {int(code):#x} ({plain:g}) is read as {float(read):g}"))
     yield from ({"hypothesis": text, **where(case)} for _, text in sorted(found, key=lambda item: item[0]))

@@ -71,7 +71,7 @@ def _maps(groups: Groups) -> Iterator[tuple[str, Ints, Ints, Ints]]:
         for which, other in others.items():
             yield f"rows meet the weights of {which} {word}", rows, other, other
             yield f"rows meet the weights of {which} {word}, with their own tensor scale", rows, other, owner
-        backward, many = count - 1 - owner, f"{word}s".replace("ys", "ies")
+        backward, many = count - 1 - owner, "batch entries" if groups.stacked else f"{word}s"
         yield f"the {many} are taken from the last to the first", rows, backward, backward
     if groups.stacked:
         size = int(groups.sizes[0])

@@ -65,6 +65,8 @@ def _chain_faults(plan: LevelsPlan) -> Iterator[str]:
         yield f"level {words.id} is no chain of exact additions"
     if any(level.facts.add != "exact" or level.facts.take.every != 1 or level.facts.hold != "exact" for level in lots):
         yield "a level below the running register is no exact sum of neighbours"
+    if any(level.facts.of == "all" or level.facts.plus == "c" for level in lots):
+        yield "a level below the running register takes all of K, or C"
     if any(level.facts.scale != "none" for level in lots[:-1]) or (facts.products.scale != "none" and (lots or (words.by or 1) > 1)):
         yield "scaled values are summed before they enter the running register"
     if lots and lots[-1].facts.scale != "none" and (words.by or 1) > 1:

@@ -47,15 +47,15 @@ def fault(plan: LevelsPlan) -> str | None:
 
 def _faults(plan: LevelsPlan) -> Iterator[str]:
     """Yield what the kernel lacks; what comes later may count on what came before."""
+    sizes = [level.facts.of for level in plan.levels]
+    if "all" in sizes and "block" in sizes[sizes.index("all") :]:
+        yield "a level of a block stands above one of all products"
     yield from _operand_faults(plan)
     yield from _hold_faults(plan)
     yield from _special_faults(plan)
     values, digits = _products(plan)
     if digits > EXACT_BITS:
         yield f"a product has more than {EXACT_BITS} bits"
-    sizes = [level.facts.of for level in plan.levels]
-    if "all" in sizes and "block" in sizes[sizes.index("all") :]:
-        yield "a level of a block stands above one of all products"
     odd = False
     for level in plan.levels:
         if odd:
@@ -81,9 +81,14 @@ def _operand_faults(plan: LevelsPlan) -> Iterator[str]:
     flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
     if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):
         yield "subnormal binary32 operands are flushed"
-    infinite = plan.scale is not None and derive.codes(plan.scale).inf is not None
-    if infinite and (facts.special.when != "per_add" or facts.special.nan_scale == "live" or facts.flags is not None):
-        yield "scales may be infinite, and NaN scales count for live values, or flags or operands decide first"
+    if plan.scale is None or derive.codes(plan.scale).inf is None:
+        return
+    if facts.special.when != "per_add":
+        yield "scales may be infinite, and operands decide before anything is added"
+    if facts.special.nan_scale == "live":
+        yield "scales may be infinite, and NaN scales count for live values alone"
+    if facts.flags is not None:
+        yield "scales may be infinite, and the result comes with exception flags"
 
 
 def _hold_faults(plan: LevelsPlan) -> Iterator[str]:
@@ -91,6 +96,10 @@ def _hold_faults(plan: LevelsPlan) -> Iterator[str]:
     for rounding in roundings(facts):
         if direction(rounding) is None and not rounding.random_bits:
             yield f"rounding {rounding.id} is none of IEEE 754's directions, and draws no random bits"
+    for align in (level.facts.align for level in plan.levels if level.facts.align is not None):
+        for cut in (align.cut, *([] if align.cuts_running is None else [align.cuts_running.cut])):
+            if direction(get("rounding", cut)) is None:
+                yield f"terms are cut by {cut}, which is none of IEEE 754's directions"
     for hold in holds_of(facts):
         if isinstance(hold, FloatHold) and not is_float(hold):
             yield "a register is rounded by a policy, or has more than 24 bits"
@@ -279,13 +288,21 @@ def _parts(plan: LevelsPlan, level: LevelPlan) -> list[int] | None:
     narrow = _bits(count * values.largest, values.lsb_exp) <= EXACT_BITS or (count == 2 and not running)
     if level.align is not None or count == 1 or narrow:
         return []
-    own = [level.values, *([reach(plan.c)] if plan.c is not None else [])] if running else []
+    own = _running(plan, level) if running else []
     lsb_exp, largest = min(each.lsb_exp for each in (values, *own)), max(each.largest for each in (values, *own))
     bits = PART_BITS - (count + running).bit_length()
     units = [_bits(largest, 0) - bits]
     while bits > 0 and units[-1] > lsb_exp:
         units.append(units[-1] - 1 - bits)
     return units if bits > 0 and len(units) <= lib.EMU_TREE_PARTS else None
+
+
+def _running(plan: LevelsPlan, level: LevelPlan) -> list[Reach]:
+    """Return what a running value reaches before the level's scales multiply it, rounded up too, and C."""
+    hold, found = level.facts.hold, replace(level.sums, largest=2 * level.sums.largest)
+    if isinstance(hold, FixedHold) and level.unit_exp is not None:
+        found = replace(found, largest=max(found.largest, Fraction(2) ** (hold.bits - 1 + level.unit_exp)))
+    return [found, *([] if plan.c is None else [reach(plan.c)])]
 
 
 def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values: Reach, count: int, running: Fraction) -> Iterator[str]:
@@ -358,7 +375,7 @@ def _is_plain(plan: LevelsPlan) -> bool:
     """Tell whether the first level is a sum of neighbouring products of which no word says more, so that it may be one loop."""
     facts, first = plan.facts, plan.levels[0]
     words = first.facts
-    exact = words.add == "exact" and words.take.every == 1 and words.plus != "c" and words.hold == "exact" and not _parts(plan, first)
+    exact = words.add == "exact" and words.take.every == 1 and words.plus != "c" and words.hold == "exact" and _parts(plan, first) == []
     bare = facts.products.hold == "exact" and facts.products.scale == "none"
     return exact and bare and not (_names(plan) and words.exponent == "largest")
 

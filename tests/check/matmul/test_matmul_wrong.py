@@ -204,6 +204,7 @@ OF_ONE = {
     "b: dequantized values are rounded to e4m3": rounded("e4m3", "b"),
     "both operands: dequantized values are rounded to e4m3": rounded("e4m3"),
     "a: scale code 0x7e (448) is read as 416": on_a(lambda c, s: (c, np.where(s == 0x7E, 0x7D, s))),
+    "a: element code 0x5 (3) is read as 0.5": on_a(lambda c, s: (np.where(c == 5, 1, c).astype(np.uint8), s)),
     "b: scale code 0x38 (1) is read as 1.125": on_b(lambda c, s: (c, np.where(s == 0x38, 0x39, s))),
 }
 

@@ -282,6 +282,23 @@ def test_a_chain_of_a_stated_number_of_values() -> None:
     )
 
 
+@pytest.mark.parametrize("of", [1, "all"])
+@pytest.mark.parametrize("plus", ["none", "c"])
+def test_a_sum_of_all_of_k_below_the_register_is_no_lot(of: int | str, plus: str) -> None:
+    """One sum of all products, and C, comes to the register: of 1 + 2^-8 + 2^-8 + 2^-8 products alone would leave 1 in bfloat16."""
+    hold = {"format": "bf16", "rounding": "rne", "overflow": "ieee"}
+    levels = ({"id": "s", "of": "all", "add": "exact", "plus": plus}, {"id": "k", "of": of, "add": "chain", "start": "zero", "hold": hold})
+    facts = {"a": ("bf16",), "b": ("bf16",), "c": "fp32" if plus == "c" else "none", "k": 4, "levels": levels}
+    facts |= {"out": {"format": "fp32", "rounding": "rne"}, "special": {"when": "per_add", "nan": "0x7FC00000", "zero": "ieee"}}
+    (plan,) = level_plans_of(_model("all", facts))
+    assert not native.is_chain(plan)
+    a, c = np.uint16([[0x3F80, 0x3B80, 0x3B80, 0x3B80]]), np.uint32([0x40400000])
+    given = {"c": c} if plus == "c" else {}
+    found = emu.dot(a, np.full_like(a, 0x3F80), plan.datapath, **given)
+    assert found.tolist() == emu.dot(a, np.full_like(a, 0x3F80), plan.datapath, engine="exact", **given).tolist()
+    assert found.view(np.float32).tolist() == ([4.0] if plus == "c" else [1.015625])
+
+
 def test_a_register_of_64_bits_beyond_both_ends() -> None:
     for overflow in ("saturate", "wrap", "sticky_inf", "error"):
         plan = _integers(64, overflow, reach(get("format", "int8")).lsb_exp * 2 - 46)

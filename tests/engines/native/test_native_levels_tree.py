@@ -348,6 +348,22 @@ def test_parts_of_a_wide_sum_that_carry(count: int) -> None:
     assert np.array_equal(native.dot(a, b, None, None, None, None, plan), in_c.dot(a, b, None, None, None, None, plan))
 
 
+def test_a_running_value_is_larger_than_what_its_scales_leave() -> None:
+    """It goes up to 2^39 and comes back, and the term that the scales make of it is held in binary16: parts are those of what runs."""
+    size, hold = 450, {"format": "fp32", "rounding": "rne", "overflow": "ieee"}
+    term = {"term": {"format": "fp16", "rounding": "rne", "overflow": "ieee"}}
+    lot = {"id": "lot", "of": size, "add": "chain", "start": "zero", "by": 2, "hold": hold, "scale": term}
+    top = {"id": "k", "of": "all", "add": "chain", "start": "zero", "hold": hold}
+    plan = _plan(_words(size, lot, top, element="e5m2", scale={"formats": ("e8m0",), "blocks": (size,)}))
+    large, half = 0x7A, (size - 2) // 2  # 49152; beside them 2^7 and 2^-8, squared
+    a = np.array([[large] * half + [0x58, 0x1C] + [large | 0x80] * half], np.uint8)
+    b, scale = a & np.uint8(0x7F), np.array([[127]], np.uint8)
+    found = native.dot(a, b, scale, scale, None, None, plan)
+    assert found.tolist() == in_c.dot(a, b, scale, scale, None, None, plan).tolist()
+    assert found.tolist() == [exact_dot(a[0].tolist(), b[0].tolist(), [127], [127], None, (), plan).code]
+    assert found.view(np.float32).tolist() == [32768]
+
+
 @pytest.mark.parametrize("counts", ["yes", "no"])
 def test_zero_products_of_a_large_scale_name_no_exponent(counts: str) -> None:
     """Beside 2 * 1.5 in blocks of scale 1: zeros, and a difference that cancels, in a block of scale 2^20; four bits below E are kept."""
@@ -377,6 +393,23 @@ def test_what_is_refused() -> None:
     assert "a register is rounded by a policy, or has more than 24 bits" in str(native.fault(double))
     cut = _plan(_words(1, {"id": "k", "of": "all", "add": "exact", "hold": {"significant_bits": 51, "rounding": "rz"}}))
     assert "a cut leaves more than 50 bits" in str(native.fault(cut))
+    hold = {"format": "fp32", "rounding": "rne", "overflow": "ieee"}
+    align = {"fraction_bits": 8, "cut": "odd_by_parity"}
+    parity = _plan(_words(4, {"id": "k", "of": 4, "add": "aligned", "align": align, "hold": hold}))
+    assert "terms are cut by odd_by_parity, which is none of IEEE 754's directions" in str(native.fault(parity))
+    running = {"fraction_bits": 8, "cut": "rz", "running": align}
+    parity = _plan(_words(4, {"id": "k", "of": "all", "add": "chain", "start": "zero", "align": running, "hold": hold}))
+    assert "terms are cut by odd_by_parity" in str(native.fault(parity))
+    words = _words(
+        4, {"id": "k", "of": "all", "add": "chain", "start": "c", "hold": hold}, {"id": "b", "of": "block", "add": "exact"}, c="fp32"
+    )
+    words |= {"scale": {"formats": ("e8m0",), "blocks": (4,)}, "products": {"scale": {}}, "special": words["special"] | {"when": "once"}}
+    assert native.fault(_plan(words)) == "a level of a block stands above one of all products"
+    scaled = {"scale": {"formats": ("fp32",), "blocks": (4,)}, "products": {"scale": {}}}
+    chain = {"id": "k", "of": "all", "add": "chain", "start": "zero", "hold": hold}
+    for special, why in (({"when": "once"}, "operands decide"), ({"nan_scale": "live"}, "NaN scales count for live values alone")):
+        words = _words(4, chain) | scaled
+        assert why in str(native.fault(_plan(words | {"special": words["special"] | special})))
 
 
 def test_counts_of_a_plan_are_checked() -> None:

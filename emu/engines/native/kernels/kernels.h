@@ -361,7 +361,7 @@ typedef struct emu_tree_level {
     int32_t running_cut, running_bits, running_drop; /* 1: the running value is cut by itself; drop: -1: never dropped */
     emu_hold_float running;
     int32_t parts;           /* of a sum that has more bits than binary64: each has a unit, the first the coarsest; 0: it has no more */
-    double big[24];          /* 1.5 * 2^52 units of each part */
+    double big[EMU_TREE_PARTS]; /* 1.5 * 2^52 units of each part */
     int32_t names_largest, cancelled_counts;
     int32_t float_zero;      /* 1: a zero sum has a sign */
     uint64_t downward;       /* as in emu_hold_float */

@@ -116,7 +116,7 @@ EMU_INLINE void emu_decide(emu_decision *so_far, double x) {
     so_far->minus |= bits == (EMU_EXPONENT | EMU_MINUS);
 }
 
-/* The same of a product and, in a plan with scales, both of them, of whose NaNs none signals: their formats have no infinities. */
+/* The same of a product and, in a plan with scales, both of them, of whose NaNs none signals: where operands decide, their formats have no infinities. */
 EMU_INLINE void emu_decide_product(emu_decision *so_far, const emu_levels *plan, float a, float b, float scale_a, float scale_b) {
     const double exact = (double)a * (double)b, first = (double)scale_a, second = (double)scale_b;
     const double scaled = plan->block ? emu_scaled(plan, exact, first, second) : exact;

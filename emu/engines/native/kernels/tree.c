@@ -73,7 +73,7 @@ static void raise_vanished(const context *at, const emu_tree_level *level, const
     raise_flag(at, EMU_FLAG_INVALID, level, invalid);
 }
 
-/* NV where an element signals. Scales never do: formats with the NaNs of IEEE 754 have infinities, which no scale here has. */
+/* NV where an element signals. Scales never do: formats with the NaNs of IEEE 754 have infinities, which no scale has where flags are raised. */
 static void raise_signals(const context *at, const emu_level_operand *format, const emu_tree_level *level, const float *from, size_t width,
                           size_t place) {
     int invalid[LANES];
