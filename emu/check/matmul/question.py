@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emu.check.matmul.epilogue import to_result
 from emu.check.matmul.groups import SPREAD, Groups, column, spread
@@ -108,13 +109,13 @@ def comparable(values: Any, out: Format) -> Bits:
 class Needs:
     """What sums needed that came out right or wrong: what it says of an accumulator's width.
 
-    sums: how many outputs were right, and wrong, by the significant bits of their sum.
+    sums: of each shape how many outputs were right, and wrong, by the significant bits of their sum; right ones of binary32 alone.
     right, wrong: of outputs of one product each, where no order, window or addition has a part: the most bits of a right one,
     (bits, exponent of the lowest) of the others.
     """
 
     def __init__(self) -> None:
-        self.sums = np.zeros((2, 64), np.int64)
+        self.sums: dict[tuple[int, ...], NDArray[np.int64]] = {}
         self.right = 0
         self.wrong: set[tuple[int, int]] = set()
 
@@ -126,17 +127,18 @@ class Needs:
         bits, least = bit_length(size) - shift, np.broadcast_to(asked.unit, size.shape) + shift
         plain = question.known if question.c is None else question.known & (question.c == 0)
         right, other = plain & ~wrong & is_binary32(pair.out), plain & wrong
+        sums = self.sums.setdefault(asked.shape, np.zeros((2, 64), np.int64))
         for at, where in enumerate((right, other)):
-            self.sums[at] += np.bincount(bits[where].astype(np.int64), minlength=64)
+            sums[at] += np.bincount(bits[where], minlength=64)
         if any(((codes != side.zero).sum(axis=1) <= 1).all() for codes, side in ((asked.a, pair.a), (asked.b, pair.b))):
             self.right = max(self.right, int(bits[right].max(initial=0)))
             self.wrong |= set(zip(bits[other].tolist(), least[other].tolist(), strict=True))
 
     def fits(self, bits: int, limits: Limits) -> bool:
         """Tell whether an accumulator of some bits can have given what came out. Sums that need more may be right where parts are summed
-        elsewhere, but not most of them.
+        elsewhere, but not most of those of the shapes that have a wrong one.
         """
-        right, wrong = self.sums[:, bits + 1 :].sum(axis=1)
+        right, wrong = sum((sums[:, bits + 1 :].sum(axis=1) for sums in self.sums.values() if sums[1].any()), np.zeros(2, np.int64))
         held = any(need <= bits and least >= limits.least and least + need <= limits.most for need, least in self.wrong)
         return self.right <= bits and not held and bool(right <= wrong)
 

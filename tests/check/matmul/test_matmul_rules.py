@@ -227,13 +227,18 @@ def test_scales_of_groups_lie_in_whole_tiles():
     assert memory[1536:1539].tolist() == [32, 33, 34]
 
 
-def _needs(sums, wrong, ones=1, out=PAIR):
-    """What outputs of a question say; each is one product, or of two."""
+def _needs(sums, wrong, ones=1, needs=None):
+    """What outputs of a question say; each is one product, or of two. needs: of questions before."""
     asked = SimpleNamespace(
-        a=np.array([[2, 2 * (ones > 1)]]), b=np.array([[2, 2]]), sums=np.array([sums]), unit=np.array([[0]]), groups=None
+        shape=(1, 2, len(sums)),
+        a=np.array([[2, 2 * (ones > 1)]]),
+        b=np.array([[2, 2]]),
+        sums=np.array([sums]),
+        unit=np.array([[0]]),
+        groups=None,
     )
-    found = Needs()
-    found.add(SimpleNamespace(asked=asked, pair=out, known=np.ones((1, len(sums)), bool), c=None), np.array([wrong]))
+    found = Needs() if needs is None else needs
+    found.add(SimpleNamespace(asked=asked, pair=PAIR, known=np.ones((1, len(sums)), bool), c=None), np.array([wrong]))
     return found
 
 
@@ -248,6 +253,9 @@ def test_widths_are_not_named_where_most_sums_that_need_more_are_right():
     assert not _needs([511, 511, 1023, 1], [True, False, False, False], 2).fits(8, Limits(8))
     for least in (_needs([511, 510, 1023, 511], [True, False, True, False], 2), _needs([511, 255], [True, False], 2)):
         assert least.fits(8, Limits(8)) and least.right == 0
+    other = _needs([511], [True], 2)
+    assert _needs([511, 1023], [False, False], 2, other).fits(8, Limits(8))  # right ones of a shape without a wrong one say nothing
+    assert not _needs([511, 1023, 511, 511], [False, False, True, False], 2, other).fits(8, Limits(8))
 
 
 @pytest.mark.parametrize("bits", [25, 26, 27, 30])
