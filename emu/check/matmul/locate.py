@@ -430,10 +430,11 @@ def _single_codes(case: Case) -> Iterator[Found]:
                 live = change != 0
                 if (case.wrong & ~live).any() or not case.wrong.any():
                     continue
-                ratio = difference[case.wrong][0] / change[case.wrong][0]
+                more, of = difference[case.wrong][0], change[case.wrong][0]
+                ratio = more / of
                 if bool((difference == ratio * change)[case.known].all()):
                     fmt = side.scale if what == "scale" and side.scale is not None else side.element
                     plain = float(_floats(exact_of(np.array([code]), fmt))[0])
-                    read = Fraction(plain) * (1 + Fraction(difference[case.wrong][0]) / Fraction(change[case.wrong][0]))
+                    read = Fraction(plain) * (1 + Fraction(more) / Fraction(of))
                     found.append((not _has(fmt, read), f"{name}: {what} code {int(code):#x} ({plain:g}) is read as {float(read):g}"))
     yield from ({"hypothesis": text, **where(case)} for _, text in sorted(found, key=lambda item: item[0]))

@@ -22,6 +22,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.datapath import PANEL_COLUMNS, PANEL_ROWS
 from emu.engines.native.levels_hold import ALL, BEYOND, F64, FAR, fill, fill_hold, fits, is_float, significant, values_of
+from emu.engines.native.levels_tree import EXACT_BITS, NARROW_BITS
 from emu.spec import derive
 from emu.spec.ieee import direction, is_binary32
 from emu.spec.levels import LevelPlan, LevelsPlan, rounding_of, roundings
@@ -32,7 +33,6 @@ from emu.spec.reach import reach
 from emu.spec.registry import digest, get
 
 PAIRS = 4096  # rows of pairs of one call of the kernel
-EXACT_BITS, NARROW_BITS = 53, 24
 FIXED_TERM_BITS, FIXED_BITS = 50, 61  # of a term in its finest unit, and in that of the register
 
 _plans: Cache[Hashable, tuple[Any, list[Any]]] = Cache("emu.engines.native.levels._plans", 256)
@@ -130,7 +130,7 @@ def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
         yield "subnormal binary32 operands are flushed"
     if plan.scale is not None and (derive.codes(plan.scale).inf is not None or facts.special.nan_scale == "live"):
         yield "scales may be infinite, or a NaN scale counts where its block is not zero"
-    bits = _lot_bits(plan) + (2 * significant(plan.scale) if plan.scale is not None else 0)
+    bits = levels_tree.lot_bits(plan, _lot(plan)) + (2 * significant(plan.scale) if plan.scale is not None else 0)
     low, high = _term_unit(plan), _largest(plan)
     if bits > EXACT_BITS or low < -FAR or high > Fraction(2) ** FAR:
         yield f"a term has more than {EXACT_BITS} bits, or lies beyond 2^-{FAR} or 2^{FAR}"
@@ -163,14 +163,6 @@ def _lot(plan: LevelsPlan) -> int:
     for level in lots:
         found = plan.block if level.of == "block" else found * level.of if isinstance(level.of, int) else found
     return found * (chain.by or 1)
-
-
-def _lot_bits(plan: LevelsPlan) -> int:
-    """Return the bits of a sum of products, not scaled: of one product the significant ones, of more all above the finest unit."""
-    one, other, lot = reach(plan.a), reach(plan.b), _lot(plan)
-    if lot == 1:
-        return significant(plan.a) + significant(plan.b)
-    return int(lot * one.largest * other.largest / Fraction(2) ** (one.lsb_exp + other.lsb_exp)).bit_length()
 
 
 def _term_unit(plan: LevelsPlan) -> int:

@@ -185,11 +185,16 @@ def _exact_product(plan: LevelsPlan) -> Reach:
     )
 
 
+def lot_bits(plan: LevelsPlan, lot: int) -> int:
+    """Return the bits of a sum of products, not scaled: of one product the significant ones, of more all above the finest unit."""
+    one = _exact_product(plan)
+    return significant(plan.a) + significant(plan.b) if lot == 1 else _bits(lot * one.largest, one.lsb_exp)
+
+
 def in_binary32(plan: LevelsPlan, lot: int) -> bool:
     """Tell whether binary32 holds every sum of a lot of products."""
     one = _exact_product(plan)
-    bits = significant(plan.a) + significant(plan.b) if lot == 1 else _bits(lot * one.largest, one.lsb_exp)
-    return bits <= NARROW_BITS and one.lsb_exp >= -149 and lot * one.largest < Fraction(2) ** 127
+    return lot_bits(plan, lot) <= NARROW_BITS and one.lsb_exp >= -149 and lot * one.largest < Fraction(2) ** 127
 
 
 def _products(plan: LevelsPlan) -> tuple[Reach, int]:

@@ -525,6 +525,20 @@ EMU_INLINE void decide(const context *at, size_t number, size_t first, size_t co
     const emu_levels *plan = at->work->plan;
     const size_t from = first_product(at, number - 1, first), to = from + count * (at->work->k / at->nodes[number - 1]);
     (void)form;
+    for (size_t lane = 0; EMU_TREE_RAISES && lane < LANES; lane++) {
+        const size_t lane_a = at->width > 1 ? lane : 0;
+        emu_decision met = {0.0, 0, 0, 0};
+        emu_decide(&met, running->value[lane]);
+        for (size_t k = from; at->any_special && k < to; k++) {
+            const size_t block = plan->block ? k / (size_t)plan->block : 0;
+            emu_decide_product(&met, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
+                               plan->block ? at->scale_a[block * at->width + lane_a] : 0.0f,
+                               plan->block ? at->scale_b[block * LANES + lane] : 0.0f);
+        }
+        found[lane] = met.found, invalid[lane] = emu_is_invalid(&met);
+    }
+    if (EMU_TREE_RAISES)
+        return;
     for (size_t lane = 0; lane < LANES; lane++) {
         const uint64_t bits = emu_double_bits(running->value[lane]);
         found[lane] = emu_as_double(bits & (0 - emu_is_special(bits)));
@@ -537,18 +551,6 @@ EMU_INLINE void decide(const context *at, size_t number, size_t first, size_t co
         add_special(at, from, to, LANES, 0, found);
     else if (at->any_special)
         add_special(at, from, to, 1, 0, found);
-    for (size_t lane = 0; EMU_TREE_RAISES && lane < LANES; lane++) {
-        const size_t lane_a = at->width > 1 ? lane : 0;
-        emu_decision met = {0.0, 0, 0, 0};
-        emu_decide(&met, running->value[lane]);
-        for (size_t k = from; at->any_special && k < to; k++) {
-            const size_t block = plan->block ? k / (size_t)plan->block : 0;
-            emu_decide_product(&met, plan, at->a[k * at->width + lane_a], at->b[k * LANES + lane],
-                               plan->block ? at->scale_a[block * at->width + lane_a] : 0.0f,
-                               plan->block ? at->scale_b[block * LANES + lane] : 0.0f);
-        }
-        invalid[lane] = emu_is_invalid(&met);
-    }
 }
 
 EMU_FORMS(decide, (const context *at, size_t number, size_t first, size_t count, const lanes *running, double *found, int *invalid),
