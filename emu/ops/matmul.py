@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from emu.arrays.values import Codes, float_dtype
 from emu.base.errors import OperandError, ShapeError, SpecError
-from emu.engines.datapath import run_add, run_alpha, run_epilogue, run_levels_matmul, run_matmul
+from emu.engines.datapath import run_add, run_levels_matmul, run_matmul
+from emu.engines.epilogue import run_scales
 from emu.ops.dot import check_operands, flag_bytes, levels_addend, read_addend
 from emu.ops.interop import takes_tensors
-from emu.ops.operands import Operand, fp32_one, operand_of, read_codes
+from emu.ops.operands import Operand, as_stored, operand_of, read_codes
 from emu.ops.order import ASCENDING, Order
 from emu.ops.quantized import Quantized
-from emu.spec import get
+from emu.spec import get, names
 from emu.spec.datapath import DatapathPlan, known_facts, resolve
 from emu.spec.ieee import is_binary32
 from emu.spec.levels import LevelsPlan, epilogue_plan, resolve_levels
-from emu.spec.models import Datapath
-from emu.spec.models.levels import DatapathLevels, EpilogueFacts
-
-ScaleOrder = Literal["together", "a_first", "b_first"]
+from emu.spec.models import Datapath, Epilogue
+from emu.spec.models.levels import DatapathLevels, EpilogueFacts, ScaleOrder
+from emu.spec.registry import knows
 
 
 @takes_tensors
@@ -36,7 +36,7 @@ def matmul(
     datapath: str | Datapath,
     c: Any = None,
     order: Order = ASCENDING,
-    epilogue: EpilogueFacts | Literal["before", "after"] | None = None,
+    epilogue: str | Epilogue | EpilogueFacts | None = None,
     profile: str | None = None,
     bits: bool = False,
     engine: str = "auto",
@@ -50,7 +50,8 @@ def matmul(
     a: [..., M, K], blocked along its last axis.   b: [K, N], blocked along its first axis (`Quantized.T` turns one round).
     c: [..., M, N] codes or floats of the datapath's C; None: none.   order: how the instructions along K are chained and joined.
     epilogue: what scales of tensors and rows do; None: the datapath's own. With such scales and C there is no default: "before"
-    multiplies C too, "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything.
+    multiplies C too, "after" adds it to the scaled result; both round each operation to nearest even; an EpilogueFacts says everything,
+    as does the id of an epilogue of the spec, what a library does. Operands with scales of rows beside scales of blocks need one of both.
     profile: order of operations by which the recipes turn their tensor level into a multiplier; None: their first.
     bits: return codes instead of values.   jobs: threads; same bits.   random: unsigned integers [..., M, N, words] of a datapath of
     levels, one for each rounding that draws, in the order of LevelsPlan.draws.
@@ -69,6 +70,11 @@ def matmul(
     if not in_levels:
         known_facts(model)
     left, right = operand_of(a, "a", -1, profile), operand_of(b, "b", 0, profile)
+    if isinstance(epilogue, Epilogue) or (
+        isinstance(epilogue, str) and epilogue not in ("before", "after") and knows("epilogue", epilogue)
+    ):
+        epilogue = _of_library(epilogue, left, right, scales)
+    left, right = _with_factor_apart(left, right, a, b, model.facts.epilogue if epilogue is None else epilogue)
     if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
     shape = (*a.shape[:-1], b.shape[1])
@@ -137,28 +143,7 @@ def by_levels(
 
 def scaled(d: Codes, a: Operand, b: Operand, c: Codes | None, rules: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
     """Return the result times the scales of tensors or rows, then + C where it is given. d, c: [M, N] codes. Raises: as the engines."""
-    if rules.scales == "together":
-        scales = [fp32_one() if item.tensor_scale is None else item.tensor_scale for item in (a, b)]
-        alpha = run_alpha(scales[0], scales[1], rules, plan, engine)
-        return run_epilogue(d, alpha, c, rules, plan, engine)
-    sides = [(item, axis) for axis, item in enumerate((a, b)) if item.is_scaled]
-    (*first, last) = sides if rules.scales == "a_first" else sides[::-1]
-    for item, axis in first:
-        d = _by_rows(d, item, axis, None, rules.model_copy(update={"d": rules.alpha}), plan, engine)
-    return _by_rows(d, *last, c, rules, plan, engine)
-
-
-def _by_rows(d: Codes, item: Operand, axis: int, c: Codes | None, rules: EpilogueFacts, plan: DatapathPlan, engine: str) -> Codes:
-    """Return the result times the scale of each row of an operand, or of its tensor, then + C. axis: 0 rows of A, 1 columns of B."""
-    d, c = (d, c) if axis == 0 else (d.T, None if c is None else c.T)
-    scales = np.full(len(d), item.tensor_scale) if item.row_scales is None else item.row_scales
-    out = np.empty_like(d)
-    for code in np.unique(scales):
-        rows = scales == code
-        out[rows] = run_epilogue(
-            np.ascontiguousarray(d[rows]), int(code), None if c is None else np.ascontiguousarray(c[rows]), rules, plan, engine
-        )
-    return np.ascontiguousarray(out if axis == 0 else out.T)
+    return run_scales(d, a.outer, b.outer, c, a.factor * b.factor, rules, plan, engine)
 
 
 def _words(random: Any, shape: tuple[int, ...]) -> Codes:
@@ -201,12 +186,32 @@ def filled(item: Operand, plan: DatapathPlan | LevelsPlan, order: Order) -> Oper
     return replace(item, codes=codes, scales=np.pad(item.scales, ((0, 0), (0, codes.shape[-1] // item.block - item.scales.shape[-1]))))
 
 
+def _of_library(wanted: str | Epilogue, a: Operand, b: Operand, scales: Any) -> EpilogueFacts:
+    """Return the rule of a library for these operands. Raises: SpecError (unknown; rows without blocks), OperandError (scales)."""
+    known: Epilogue = get("epilogue", wanted)
+    if scales is not None:
+        raise OperandError(f"scales {scales!r} beside epilogue {known.id}, which says the order itself: leave scales out")
+    rows = [item for item in (a, b) if item.row_scales is not None]
+    if any(item.scales is None for item in rows):
+        raise SpecError(f"epilogue {known.id} speaks of scales of rows beside those of blocks, and a row here has one scale alone")
+    return known.facts.rows if rows else known.facts.tensors
+
+
+def _with_factor_apart(left: Operand, right: Operand, a: Quantized, b: Quantized, rules: Any) -> tuple[Operand, Operand]:
+    """Return the operands with their stored scales where the rules multiply by the factor of the blocks apart. Raises: SpecError."""
+    if not isinstance(rules, EpilogueFacts) or rules.factor == "scales" or not (left.is_scaled or right.is_scaled):
+        return left, right
+    why = f"an epilogue with factor {rules.factor}"
+    return as_stored(left, a, "a", -1, why), as_stored(right, b, "b", 0, why)
+
+
 def _epilogue_of(
     a: Operand, b: Operand, c: Any, wanted: Any, scales: Any, own: Any, plan: DatapathPlan | LevelsPlan
 ) -> EpilogueFacts | None:
     """Return the rules of the epilogue; None where there is nothing to scale. Raises: SpecError (a rule that is missing), OperandError."""
+    known = ", ".join(names("epilogue"))
     if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
-        raise OperandError(f"epilogue {wanted!r} is unknown: before, after or an EpilogueFacts")
+        raise OperandError(f"epilogue {wanted!r} is unknown: before, after, an EpilogueFacts, or one of {known}")
     if wanted in ("before", "after") and c is None:
         raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
     if scales not in (None, "together", "a_first", "b_first"):
@@ -218,10 +223,24 @@ def _epilogue_of(
     if not is_binary32(plan.d):
         raise SpecError(f"datapath {plan.datapath.id}: scales of tensors and rows multiply a binary32 result, not {plan.d.id}")
     given = wanted if isinstance(wanted, EpilogueFacts) else own if wanted is None and isinstance(own, EpilogueFacts) else None
+    if given is None and (a.has_rows_and_blocks or b.has_rows_and_blocks):
+        raise SpecError(
+            f"{'a' if a.has_rows_and_blocks else 'b'} has scales of rows beside scales of blocks, and libraries differ in what multiplies "
+            f"the sum first: give epilogue=EpilogueFacts(...), or what a library does: {known} (docs/datapath_levels.md)"
+        )
     if given is None and wanted is None and c is not None:
         raise SpecError(
             f"datapath {plan.datapath.id} does not say where C enters when the operands have scales of tensors or rows: "
             'give epilogue="before" (C is scaled too) or "after" (C is added to the scaled result)'
+        )
+    if given is not None and given.c_place == "open" and c is not None:
+        raise SpecError(
+            "epilogue: nobody knows where C enters beside these scales: "
+            "leave c out, or give its EpilogueFacts with a c_place of before or after"
+        )
+    if given is not None and given.factor == "alpha_last" and scales not in (None, "together"):
+        raise OperandError(
+            f"scales {scales!r}: the epilogue multiplies alpha, the product of both scales, by the factor of the blocks last"
         )
     rules = given or EpilogueFacts(alpha="rne", d="rne", c_place=wanted or "before", fused="no")
     return rules.model_copy(update={"scales": _scale_order(a, b, scales or rules.scales, plan)})
@@ -229,7 +248,7 @@ def _epilogue_of(
 
 def _scale_order(a: Operand, b: Operand, wanted: ScaleOrder, plan: DatapathPlan | LevelsPlan) -> ScaleOrder:
     """Return the order of the scales; with one scaled operand all are the same. Raises: SpecError (scales of rows, and no order)."""
-    if a.row_scales is None and b.row_scales is None:
+    if (a.row_scales is None and b.row_scales is None) or wanted == "together_or_a_first":
         return wanted
     if not (a.is_scaled and b.is_scaled):
         return "a_first"

@@ -64,14 +64,23 @@ def _after(plan: LevelsPlan) -> str:
 
 
 def epilogue_text(epilogue: EpilogueFacts) -> str:
-    """Return what tensor scales do, in words."""
-    place = "C goes into the dot product" if epilogue.c_place == "before" else "C is added after alpha"
+    """Return what scales of tensors and rows do, in words."""
     fused = ", one rounding for both" if epilogue.fused == "yes" else ""
+    after = "alpha" if epilogue.scales == "together" else "both"
+    place = {"before": "C goes into the dot product", "after": f"C is added after {after}", "open": "nobody knows where C enters"}
+    last = f"alpha * D rounded {epilogue.d}"
+    alpha = f"alpha = scale a * scale b, rounded {epilogue.alpha}"
+    if epilogue.factor == "alpha_last":
+        alpha += f", then * the factors of both blocks, rounded {epilogue.alpha}"
+    sums = f"D * the factors of both blocks, rounded {epilogue.alpha}; that" if epilogue.factor == "sum_first" else "D"
+    together = f"{sums} is D; {alpha}; {last}" if epilogue.factor == "sum_first" else f"{alpha}; {last}"
     if epilogue.scales == "together":
-        return f"alpha = scale a * scale b, rounded {epilogue.alpha}; alpha * D rounded {epilogue.d}; {place}{fused}"
-    first, last = ("a", "b") if epilogue.scales == "a_first" else ("b", "a")
-    place = "C goes into the dot product" if epilogue.c_place == "before" else "C is added after both"
-    return f"D * scale {first}, rounded {epilogue.alpha}; that * scale {last}, rounded {epilogue.d}; {place}{fused}"
+        return f"{together}; {place[epilogue.c_place]}{fused}"
+    first, last = ("b", "a") if epilogue.scales == "b_first" else ("a", "b")
+    ordered = f"{sums} * scale {first}, rounded {epilogue.alpha}; that * scale {last}, rounded {epilogue.d}"
+    if epilogue.scales == "together_or_a_first":
+        ordered = f"where one operand has a single scale: {together}; else {ordered}"
+    return f"{ordered}; {place[epilogue.c_place]}{fused}"
 
 
 def hold_text(hold: Hold, unit_exp: int | None) -> str:

@@ -6,9 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from emu.base.errors import OperandError, SpecError
-from emu.pages import block, checkpoint, coverage, datapath, instruction, layout, policy, recipe, rounding, series, training, transform
+from emu.pages import (
+    block,
+    checkpoint,
+    coverage,
+    datapath,
+    epilogue,
+    instruction,
+    layout,
+    policy,
+    recipe,
+    rounding,
+    series,
+    training,
+    transform,
+)
 from emu.pages import format as format_page
 from emu.pages.block import granularity
+from emu.pages.datapath_levels import epilogue_text
 from emu.pages.frame import Users, Writer, all_users, page
 from emu.pages.render import Code, Links, Ref, Section, plural, render
 from emu.spec import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
@@ -27,6 +42,7 @@ WRITERS: dict[str, Writer] = {
     "transform": transform.WRITER,
     "recipe": recipe.WRITER,
     "datapath": datapath.WRITER,
+    "epilogue": epilogue.WRITER,
     "instruction": instruction.WRITER,
     "coverage": coverage.WRITER,
     "checkpoint": checkpoint.WRITER,
@@ -135,6 +151,7 @@ _EXTRA: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "layout": ("order of codes", _layout),
     "recipe": ("program", _recipe),
     "datapath": ("operands and sum", _datapath),
+    "epilogue": ("scales of rows", lambda library: epilogue_text(library.facts.rows)),
     "instruction": ("mnemonic", _instruction),
     "policy": ("destinations", lambda policy: ", ".join(policy.facts)),
     "checkpoint": ("file and blocks", lambda store: f"{store.facts.container}: {', '.join(store.facts.blocks)}"),

@@ -183,13 +183,22 @@ def epilogue_plan(plan: LevelsPlan) -> DatapathPlan:
 
     plan: its result is binary32.
     """
-    assert isinstance(plan.d.facts, FloatFacts)
-    facts = DatapathFacts(
-        a=(plan.a.id,), b=(plan.b.id,), c=plan.d.id, d=plan.d.id, k=1, step=1, group=1,
+    return resolve(plan.datapath.model_copy(update={"facts": _one_product(plan.a.id, plan.b.id, plan.d, f"0x{plan.nan_code:X}")}))
+
+
+def binary32_plan() -> DatapathPlan:
+    """Return a plan whose result is binary32 with one NaN, for what follows a sum of no datapath in particular."""
+    facts = _one_product("fp32", "fp32", get("format", "fp32"), "0x7FFFFFFF")
+    return resolve(Datapath(kind="datapath", id="binary32", title="one product", status="proposed", facts=facts, sources=()))
+
+
+def _one_product(a: str, b: str, d: Format, nan: str) -> DatapathFacts:
+    assert isinstance(d.facts, FloatFacts)
+    return DatapathFacts(
+        a=(a,), b=(b,), c=d.id, d=d.id, k=1, step=1, group=1,
         scale=ScaleFacts(apply="none"), align=AlignFacts(include_c="yes", fraction_bits="exact", floor="none"),
-        round=RoundFacts(mode="rne", keep=plan.d.facts.frac_bits), special=SpecialFacts(nan=f"0x{plan.nan_code:X}"),
+        round=RoundFacts(mode="rne", keep=d.facts.frac_bits), special=SpecialFacts(nan=nan),
     )  # fmt: skip
-    return resolve(plan.datapath.model_copy(update={"facts": facts}))
 
 
 def products_of_row(plan: LevelsPlan, runs: bool) -> int:

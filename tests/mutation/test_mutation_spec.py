@@ -24,6 +24,7 @@ SUBSET = {
     "checkpoint": 40,
     "training": 40,
     "series": 40,
+    "epilogue": 8,
 }
 
 

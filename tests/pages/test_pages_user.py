@@ -23,6 +23,7 @@ OBJECTS = {
     "training": "ufp4",
     "coverage": "dot",
     "series": "p3109",
+    "epilogue": "te_nvfp4",
 }
 LINK = re.compile(r"\[([^][]*)\]\(([^)]*)\)")
 

@@ -19,6 +19,7 @@ from emu.checkpoint.value import stored_value
 from emu.engines.exact.block import QuantizedCodes, decode_block_value, dequantize, quantize
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
+from emu.engines.exact.epilogue import scaled
 from emu.engines.exact.layout import place
 from emu.engines.exact.random_bits import element_bits
 from emu.engines.exact.round import round_value
@@ -28,6 +29,7 @@ from emu.spec import (  # fmt: skip
     Block,
     Checkpoint,
     Coverage,
+    Epilogue,
     Format,
     Layout,
     Policy,
@@ -42,6 +44,7 @@ from emu.spec import (  # fmt: skip
     names,
 )
 from emu.spec.contract import fits
+from emu.spec.levels import binary32_plan
 from emu.spec.models.rounding import Word
 from emu.spec.programs.program import quantize_program
 from emu.spec.series import choices, member_id
@@ -263,6 +266,18 @@ def _series(series: Series) -> Iterator[Any]:
         yield fmt.id, [(value.kind, value.sign, str(value.magnitude)) for value in values]
 
 
+def _epilogue(library: Epilogue) -> Iterator[Any]:
+    """Yield what each rule makes of sums, scales, a factor and C: with a single scale, with none of one operand, and with many."""
+    plan = binary32_plan()
+    numbers = itertools.product(
+        (0x3F800001, 0xC0490FDB, 0x00000003), (0x40400000, 0x3EAAAAAB), (0x40E00001, None), (True, False), (None, 0x3F800003)
+    )
+    for rules in (library.facts.tensors, library.facts.rows):
+        yield rules.c_place
+    for (d, a, b, single, c), rules in itertools.product(numbers, (library.facts.tensors, library.facts.rows)):
+        yield _tried(scaled, d, a, b, single, Fraction(1, 7225344), c, rules, plan)
+
+
 _RUNS: dict[str, Any] = {
     "format": _format,
     "rounding": _rounding,
@@ -275,4 +290,5 @@ _RUNS: dict[str, Any] = {
     "checkpoint": _checkpoint,
     "training": _training,
     "series": _series,
+    "epilogue": _epilogue,
 }

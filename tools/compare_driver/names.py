@@ -12,7 +12,20 @@ import emu.spec
 
 ENGINES = {"exact": ("exact",), "numpy": ("numpy", "fast"), "c_ref": ("c_ref",), "native": ("native",), "auto": ("auto",)}
 KINDS = {"policy": ("policy", "conversion")}
-SHOWN = ("format", "rounding", "policy", "block", "transform", "recipe", "datapath", "instruction", "layout", "checkpoint", "training")
+SHOWN = (
+    "format",
+    "rounding",
+    "policy",
+    "block",
+    "transform",
+    "recipe",
+    "datapath",
+    "epilogue",
+    "instruction",
+    "layout",
+    "checkpoint",
+    "training",
+)
 OBJECTS = (*SHOWN, "coverage")
 
 

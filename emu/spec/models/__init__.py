@@ -5,6 +5,7 @@ from emu.spec.models.checkpoint import Checkpoint
 from emu.spec.models.common import SpecObject
 from emu.spec.models.coverage import Coverage
 from emu.spec.models.datapath import Datapath
+from emu.spec.models.epilogue import Epilogue
 from emu.spec.models.format import Format
 from emu.spec.models.instruction import Instruction
 from emu.spec.models.layout import Layout
@@ -24,6 +25,7 @@ KINDS: dict[str, type[SpecObject]] = {
     "transform": Transform,
     "recipe": Recipe,
     "datapath": Datapath,
+    "epilogue": Epilogue,
     "instruction": Instruction,
     "coverage": Coverage,
     "checkpoint": Checkpoint,
@@ -33,6 +35,6 @@ KINDS: dict[str, type[SpecObject]] = {
 PLURALS = {kind: f"{kind}s" for kind in KINDS} | {"policy": "policies", "series": "series"}  # as texts and commands say them
 
 __all__ = [
-    "KINDS", "PLURALS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Format", "Instruction", "Layout", "Recipe", "Rounding",
-    "Series", "SpecObject", "Training", "Transform",
+    "KINDS", "PLURALS", "Block", "Checkpoint", "Policy", "Coverage", "Datapath", "Epilogue", "Format", "Instruction", "Layout", "Recipe",
+    "Rounding", "Series", "SpecObject", "Training", "Transform",
 ]  # fmt: skip

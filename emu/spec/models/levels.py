@@ -15,6 +15,7 @@ from emu.spec.models.common import Count, Exponent, FormatId, Hex, Id, Name, Nam
 Subnormals = Literal["keep", "flush"]
 Pair = Annotated[tuple[Id, ...], Field(min_length=2, max_length=2)]
 PolicyId = Annotated[Id, Names("policy")]
+ScaleOrder = Literal["together", "a_first", "b_first", "together_or_a_first"]
 
 
 class FixedHold(Part):
@@ -257,14 +258,28 @@ class LevelFlags(Part):
 class EpilogueFacts(Part):
     """What follows the last instruction when the operands have scales of tensors or rows: D' = scale a * scale b * D, then C."""
 
-    alpha: RoundingId = Field(description="rounding of the first multiplication: of alpha = scale a * scale b, or of D by the first scale")
-    d: RoundingId = Field(description="rounding of the second multiplication, and of the addition of C")
-    c_place: Literal["before", "after"] = Field(description="before: C goes into the dot product and is multiplied too; after: it is added")
-    fused: YesNo = Field(description="yes: the second product + C is rounded once")
-    scales: Literal["together", "a_first", "b_first"] = Field(
-        default="together",
-        description="together: alpha, then alpha * D; a_first, b_first: D by the scale of that operand, then by the other",
+    alpha: RoundingId = Field(description="rounding of every multiplication but the last, and of the factor where it stands apart")
+    d: RoundingId = Field(description="rounding of the last multiplication, and of the addition of C")
+    c_place: Literal["before", "after", "open"] = Field(
+        description="before: C goes into the dot product and is multiplied too; after: it is added; open: nobody knows, the caller must say"
     )
+    fused: YesNo = Field(description="yes: the last product + C is rounded once")
+    scales: ScaleOrder = Field(
+        default="together",
+        description="together: alpha, then alpha * D; a_first, b_first: D by the scale of that operand, then by the other; "
+        "together_or_a_first: together where one operand has a single scale, else a_first",
+    )
+    factor: Literal["scales", "alpha_last", "sum_first"] = Field(
+        default="scales",
+        description="where the constant factor of the blocks is: in the multiplier of each operand, as its recipe dequantizes; else the "
+        "stored scales multiply as they are, and the exact product of both factors, rounded once, multiplies alpha last, or D first",
+    )
+
+    @model_validator(mode="after")
+    def _alpha_is_there(self) -> EpilogueFacts:
+        if self.factor == "alpha_last" and self.scales != "together":
+            raise ValueError("factor: alpha_last multiplies the product of both scales: scales must be together")
+        return self
 
 
 _CHAIN = '{id: "k", of: "all", add: "chain", start: "c", ...}'
