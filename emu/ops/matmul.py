@@ -74,7 +74,7 @@ def matmul(
         isinstance(epilogue, str) and epilogue not in ("before", "after") and knows("epilogue", epilogue)
     ):
         epilogue = _of_library(epilogue, left, right, scales)
-    left, right = _with_factor_apart(left, right, a, b, model.facts.epilogue if epilogue is None else epilogue)
+    left, right = _with_factor_apart(left, right, a, b, getattr(model.facts, "epilogue", None) if epilogue is None else epilogue)
     if left.codes.shape[-1] != right.codes.shape[-1] or a.shape[-1] != b.shape[0]:
         raise ShapeError(f"a has K = {a.shape[-1]} (its last axis), b has K = {b.shape[0]} (its first axis): they must be equal")
     shape = (*a.shape[:-1], b.shape[1])

@@ -37,8 +37,9 @@ def test_examples_of_another_object_are_refused(kind):
     swapped = [one.model_copy(update={"expect": other.expect}) for one, other in zip(things, [*things[1:], things[0]], strict=True)]
     if kind == "instruction":  # whose worked examples name their form: the next result in the place of each
         swapped = [one.model_copy(update={"expect": shifted(one.expect)}) for one in things]
-    if kind == "series":
-        swapped = [one.model_copy(update={"expect": shifted(one.expect, "value")}) for one in things]
+    if kind in ("series", "epilogue"):  # one object
+        key = "value" if kind == "series" else "d"
+        swapped = [one.model_copy(update={"expect": shifted(one.expect, key)}) for one in things]
     assert any(fault is not None for thing in swapped for _, fault in faults(thing))
 
 
