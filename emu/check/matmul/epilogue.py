@@ -1,8 +1,9 @@
 """What follows the sum: tensor scales, alpha, beta and C. A finite list of programs, each operation rounded to nearest even in binary32.
 
 The list: every way to multiply the sum and the scales two at a time (each tensor scale alone, or multiplied first), or in binary64 and
-rounded once; then beta x C rounded and added, or one of the two products fused with the addition. Beside them, operands that were scaled
-before the sum.
+rounded once; then beta x C rounded and added, or one of the two products fused with the addition. A kernel that sees the stored scales of
+both tensors may multiply those, and the factor of both blocks apart: every such order is in the list too. Beside them, operands that were
+scaled before the sum.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.check.matmul.numbers import Bits
+from emu.check.matmul.pair import Pair
+from emu.engines.exact.epilogue import factor_code
 from emu.ops.functions import convert
+from emu.spec import derive
 from emu.spec.ieee import is_binary32
+from emu.spec.levels import binary32_plan
 from emu.spec.models import Format
+from emu.spec.models.levels import EpilogueFacts
 
 F32 = NDArray[np.float32]
 Tree = Any  # a name, or a pair of trees that are multiplied
 WORDS: Final = {"S": "sum", "ta": "tensor scale of a", "tb": "tensor scale of b", "alpha": "alpha"}
+STORED: Final = ("max a", "max b", "f")  # the stored scales of both tensors, and the product of the factors of both blocks
 
 
 @dataclass(frozen=True)
@@ -32,14 +39,33 @@ class Program:
     run: Callable[[Mapping[str, Any]], F32]
 
 
-def programs(scalars: tuple[str, ...], beta: bool, c: bool) -> list[Program]:
-    """Return the list for the scales that a kernel takes. scalars: of ta, tb, alpha.   beta, c: does it take them."""
+def programs(scalars: tuple[str, ...], beta: bool, c: bool, stored: bool = False) -> list[Program]:
+    """Return the list for the scales that a kernel takes.
+
+    scalars: of ta, tb, alpha.   beta, c: does it take them.   stored: it sees the stored scales of both tensors (sees_stored).
+    """
     found: list[Program] = []
     for tree in _trees(("S", *scalars)):
         found += _with_c(tree, beta, c)
+    if stored:
+        for tree in _trees(("S", *STORED, *(name for name in scalars if name == "alpha"))):
+            found += _with_c(tree, beta, c)
     if scalars:
         found.append(Program("in binary64, rounded once", lambda v: _wide(v, scalars, beta, c)))
     return found
+
+
+def sees_stored(pair: Pair, wants: tuple[str, ...]) -> bool:
+    """Tell whether a kernel sees stored scales of both tensors that are not what the recipes multiply by, such as maxima."""
+    return {"a", "b"} <= set(wants) and all(side.stores_apart for side in (pair.a, pair.b))
+
+
+def stored_values(pair: Pair, codes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of STORED. codes: a and b to the stored binary32 codes, any shape."""
+    product = derive.parse_exact(pair.a.block.facts.factor) * derive.parse_exact(pair.b.block.facts.factor)
+    nearest = EpilogueFacts(alpha="rne", d="rne", c_place="after", fused="no")
+    found = [*(np.asarray(codes[name], np.uint32) for name in "ab"), np.array(factor_code(product, nearest, binary32_plan()), np.uint32)]
+    return {name: array.view(np.float32) for name, array in zip(STORED, found, strict=True)}
 
 
 def _trees(leaves: tuple[str, ...]) -> list[Tree]:

@@ -14,6 +14,7 @@ from emu.contracts.form import integer_dtype
 from emu.ops.operands import fp32_one, operand_of
 from emu.ops.quantized import Quantized, make_quantized
 from emu.spec import derive, get, names
+from emu.spec.ieee import is_binary32
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.models.block import LevelFacts
 from emu.spec.models.format import FloatFacts
@@ -79,6 +80,13 @@ class Side:
     def granularity(self) -> str:
         """What shares a scale code: block or tile."""
         return next((str(level.granularity) for level in self.block.facts.levels if level.name == self.level), "")
+
+    @property
+    def stores_apart(self) -> bool:
+        """Whether a binary32 number is stored for the tensor that multiplies the values beside another factor: its maximum, say."""
+        level = next((level for level in self.block.facts.levels if level.name == self.tensor), None)
+        apart = derive.parse_exact(self.block.facts.factor) != 1
+        return level is not None and apart and level.meaning == "multiply" and is_binary32(get("format", level.format))
 
     def tensor_code(self, multiplier: float) -> int:
         """Return a code of the tensor level that multiplies all values by a power of two.

@@ -12,7 +12,7 @@ import numpy as np
 from emu.base.errors import OperandError, TargetError
 from emu.check.matmul import bound as bounds
 from emu.check.matmul import envelope
-from emu.check.matmul.epilogue import Program, programs, to_result
+from emu.check.matmul.epilogue import Program, programs, sees_stored, stored_values, to_result
 from emu.check.matmul.groups import (
     checked_grouped,
     grouped,
@@ -342,7 +342,8 @@ class Check:
         except OperandError as error:
             self.left.append(f"epilogue: {error}")
             return
-        alive = programs(tuple(name for name in scalars if name != "beta"), "beta" in scalars, "c" in self.wants)
+        taken_ = tuple(name for name in scalars if name != "beta")
+        alive = programs(taken_, "beta" in scalars, "c" in self.wants, sees_stored(self.pair, self.wants))
         scaled: list[Program] = programs(("alpha",) if "alpha" in scalars else (), "beta" in scalars, "c" in self.wants)
         kinds = ("fp32", "bf16", "fp16") if {"ta", "tb"} & set(scalars) else ()
         before = {f"{kind}: {item.name}": (kind, item) for kind in kinds for item in scaled}
@@ -393,6 +394,7 @@ class Check:
             of_experts = ((draws.below(1 << 23, 2, many) + (1 << 23)) / (1 << 23)).astype(np.float32)
         owner = np.zeros(len(asked.a), np.int64) if many == 1 or groups is None else groups.owner
         question = raw(self.pair, asked, {}, np.zeros((len(asked.a), 1)), ())
+        stored: dict[str, Any] = {}
         values: dict[str, Any] = {"S": np.ldexp(asked.sums.astype(np.float64), asked.unit.astype(np.int32)).astype(np.float32)}
         for at, (name, side) in enumerate((("a", self.pair.a), ("b", self.pair.b))):
             if f"t{name}" in taken(self.pair, self.wants):
@@ -404,6 +406,9 @@ class Check:
                 question[f"{name}_level"] = np.array(levels if each else levels[0], np.uint32)
                 question[f"{name}_tensor"] = np.array(bits if each else bits[0])
                 values[f"t{name}"] = bits.view(np.float32)[owner][:, None] if len(bits) > 1 else bits.view(np.float32)[0]
+                stored[name] = np.array(levels, np.uint32)[owner][:, None] if len(levels) > 1 else np.uint32(levels[0])
+        if sees_stored(self.pair, self.wants):
+            values |= stored_values(self.pair, stored)
         alpha = drawn[2] * of_experts[1]
         values["alpha"] = alpha[owner][:, None] if many > 1 else alpha[0]
         values["beta"] = np.float32(0) if zero else -drawn[3]

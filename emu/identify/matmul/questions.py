@@ -164,8 +164,9 @@ def _copied(codes: Any, order: Any, half: int, unit: int, negated: Side | None) 
         if len(kept) < 3:
             raise OperandError(f"format {negated.element.id} has no negative numbers")
         minus = {code: other[-number] for code, number in zip(table.tolist(), value.tolist(), strict=True) if -number in other}
-        first = np.vectorize(lambda code: code if code in minus else negated.zero)(out[:, :half])
-        out[:, :half], out[:, half : 2 * half] = first, np.vectorize(minus.__getitem__)(first)[:, order]
+        kind = [out.dtype]  # said, for there may be no units
+        first = np.vectorize(lambda code: code if code in minus else negated.zero, otypes=kind)(out[:, :half])
+        out[:, :half], out[:, half : 2 * half] = first, np.vectorize(minus.__getitem__, otypes=kind)(first)[:, order]
     else:
         out[:, half : 2 * half] = out[:, :half][:, order]
     return out.reshape(codes.shape)
@@ -177,7 +178,7 @@ def _picks(count: int) -> Any:
 
 def scaled(question: Question, wants: tuple[str, ...], draws: Draws, *, scalars: bool, c: bool) -> Question:
     """Return a question with C, and with tensor scales, alpha and beta that are no powers of two."""
-    from emu.check.matmul.epilogue import to_result
+    from emu.check.matmul.epilogue import sees_stored, stored_values, to_result
     from emu.check.matmul.question import taken
 
     levels: dict[str, int] = {}
@@ -191,6 +192,8 @@ def scaled(question: Question, wants: tuple[str, ...], draws: Draws, *, scalars:
                 levels[name] = int(np.float32(float(drawn_[at]) / factor).view(np.uint32))
                 bits = side.multiplier(levels[name]) if side.tensor else ONE
                 values[f"t{name}"] = np.uint32(bits).view(np.float32)
+        if sees_stored(question.pair, wants):
+            values |= stored_values(question.pair, levels)
         values |= {name: value for name, value in (("alpha", drawn_[2]), ("beta", -drawn_[3])) if name in given}
     codes = None
     if c and "c" in wants:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError
-from emu.check.matmul.epilogue import programs, to_result
+from emu.check.matmul.epilogue import programs, sees_stored, to_result
 from emu.check.matmul.numbers import Draws
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import taken
@@ -227,7 +227,8 @@ class Search:
 
             return way
 
-        out = [(single or f"S is the sum: {way.name}", after(way.run)) for way in programs(factors, beta, c)]
+        seen = sees_stored(self.pair, self.wants)
+        out = [(single or f"S is the sum: {way.name}", after(way.run)) for way in programs(factors, beta, c, seen)]
         if c:
             times = f"{START}, times beta" if beta else START
             out += [(times if not factors else f"{times}; then {way.name}", first(way.run)) for way in programs(factors, False, False)]
