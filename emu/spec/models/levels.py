@@ -263,7 +263,7 @@ class EpilogueFacts(Part):
     c_place: Literal["before", "after", "open"] = Field(
         description="before: C goes into the dot product and is multiplied too; after: it is added; open: nobody knows, the caller must say"
     )
-    fused: YesNo = Field(description="yes: the last product + C is rounded once")
+    fused: YesNo = Field(description="yes: the last product + C is rounded once; not asked where c_place is open")
     scales: ScaleOrder = Field(
         default="together",
         description="together: alpha, then alpha * D; a_first, b_first: D by the scale of that operand, then by the other; "
