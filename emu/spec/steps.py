@@ -39,6 +39,8 @@ def level_facts(facts: DatapathFacts) -> DatapathLevels:
         raise ValueError("special.zero: levels have no step whose sums cancel to +0 and whose vanished results keep their sign")
     if facts.late_c == "add" and facts.subnormal.c == "flush":
         raise ValueError("subnormal.c: levels do not read the rounded sum of a step as C is read")
+    if facts.special.nan_scale == "live" and facts.promote != "none":
+        raise ValueError("special.nan_scale: a step that promotes multiplies by a NaN scale always")
     held = {
         "format": facts.d, "rounding": facts.round.mode, "overflow": facts.round.overflow, "subnormals": facts.subnormal.result,
         "keep": _keep(facts.d, facts.round.keep),

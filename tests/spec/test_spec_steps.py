@@ -143,6 +143,22 @@ def test_a_rounded_sum_that_is_read_as_c_is_has_no_levels() -> None:
         level_facts(model.facts.model_copy(update={"subnormal": flushed.subnormal}))
 
 
+def test_a_nan_scale_of_an_empty_block_leaves_no_step_that_promotes() -> None:
+    """The steps of `promote` multiply by every scale; a datapath whose NaN scales count for live blocks alone goes level by level."""
+    model = get("datapath", "promote")
+    facts = level_facts(model.facts)
+    live = facts.model_copy(update={"special": facts.special.model_copy(update={"nan_scale": "live"})})
+    assert step_facts(live) is None
+    with pytest.raises(ValueError, match=r"^special.nan_scale: a step that promotes multiplies by a NaN scale always$"):
+        level_facts(model.facts.model_copy(update={"special": model.facts.special.model_copy(update={"nan_scale": "live"})}))
+    own = model.model_copy(update={"id": "promote_live", "facts": live})
+    zeros, nan, one = np.zeros(64, np.uint8), np.float32([np.nan] * 4).view(np.uint32), np.float32([1] * 4).view(np.uint32)
+    choice = {"a_format": "e2m1", "b_format": "e2m1", "scale_format": "fp32", "c": np.float32(2)}
+    for engine in ("exact", "numpy", "c_ref", "auto"):
+        found = emu.dot(zeros, zeros, own, nan, one, engine=engine, **choice)
+        assert int(found) == 0x40000000, engine
+
+
 def test_the_other_datapaths_of_levels_are_no_steps() -> None:
     levels = [name for name in names("datapath") if isinstance(get("datapath", name).facts, DatapathLevels)]
     assert len(levels) >= 19 and not set(levels) & set(STEPS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from math import lcm
 from typing import Any, Final
 
@@ -26,12 +27,13 @@ from emu.spec.models import Format
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
 from emu.spec.models.levels import EpilogueFacts
-from emu.spec.reach import frac_bits_of
+from emu.spec.reach import frac_bits_of, reach
 from emu.spec.registry import get
 
 PANEL_ROWS, PANEL_COLUMNS = 256, 256  # outputs of one call of the kernel
 CHUNK = 4096  # elements of K of one call: what the outputs carry from call to call is their codes
 GROUPS: Final = (16, 32)
+TERMS_AT_ONCE: Final = 16  # single products that the kernel adds in 32 bits
 NO_FLOOR: Final = -600  # below every exponent
 INFINITE: Final = 3  # value_class of emu.engines.c_ref.convert.decode
 NAN: Final = 4
@@ -65,10 +67,17 @@ def _groups(plan: DatapathPlan, facts: DatapathFacts) -> bool:
 
 
 def _products(plan: DatapathPlan) -> bool:
-    """Tell whether products fit binary32, and 16 aligned ones 32 bits."""
+    """Tell whether products fit binary32, and 16 aligned ones 32 bits.
+
+    A product is `significand` times 2^e at most, e the exponent that it names: below 4 of two floats, far more of integers, which name
+    their unit. E is e + exponent_raise at least.
+    """
     assert plan.frac_bits is not None
     powers = plan.scale is None or isinstance(plan.scale.facts, ExponentFacts)
-    return powers and plan.widths.term_bits <= 24 and plan.frac_bits <= 25 and plan.facts.align.cancelled_group_counts == "yes"
+    significand = reach(plan.a).significand * reach(plan.b).significand
+    aligned = TERMS_AT_ONCE * significand * Fraction(2) ** (plan.frac_bits - int(plan.facts.align.exponent_raise))
+    fits = plan.widths.term_bits <= 24 and plan.frac_bits <= 25 and aligned < 1 << 31
+    return powers and fits and plan.facts.align.cancelled_group_counts == "yes"
 
 
 def _infinite(fmt: Format) -> bool:

@@ -76,7 +76,7 @@ def _operand_faults(plan: LevelsPlan) -> Iterator[str]:
     operands = [fmt for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None]
     if any(significant(fmt) > 24 or not fits(fmt) for fmt in operands):
         yield "an operand is beyond binary32"
-    if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in operands if fmt is not plan.c):
+    if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in (plan.a, plan.b, plan.scale) if fmt is not None):
         yield "an operand has codes of more than 16 bits and is not binary32"
     flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
     if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):

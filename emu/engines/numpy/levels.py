@@ -399,7 +399,7 @@ class _Rows:
         bad = ~np.isfinite(special)
         finite = every
         if bad.any():
-            finite = [replace(term, parts=[np.where(bad, 0.0, part) for part in term.parts]) for term in every]
+            finite = [term.zero_where(bad) for term in every]
         aligned = plan is not None and plan.align is not None
         exp = live = None
         if self.named:

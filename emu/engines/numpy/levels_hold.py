@@ -106,7 +106,7 @@ class Holder:
         else:
             assert unit_exp is not None
             found = self._fixed(plain, hold, words, unit_exp)
-        return found.where(special, value) if special.any() else found
+        return found.where(special, value.only(value.top)) if special.any() else found
 
     def _named(self, value: Values, found: Decoded, fault: Any, hold: FloatHold | None = None) -> Values:
         if not self.named:

@@ -59,6 +59,11 @@ class Values:
             flags = np.where(mask, 0 if other.flags is None else other.flags, 0 if self.flags is None else self.flags).astype(np.int8)
         return Values([np.where(mask, y, x) for x, y in zip(mine, theirs, strict=True)], exp, live, fault, flags)
 
+    def zero_where(self, mask: Bool) -> Values:
+        """Return 0 in the place of some values; no NaN of theirs then keeps a part alive, and the exponent is one that powers have."""
+        exp = None if self.exp is None else np.where(mask, 0, self.exp)
+        return replace(self, parts=[np.where(mask, 0.0, part) for part in self.parts], exp=exp)
+
     def only(self, part: F64) -> Values:
         """Return one part in the place of these."""
         return replace(self, parts=[part])

@@ -22,6 +22,7 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.numpy import datapath as npy
 from emu.spec import derive
 from emu.spec.datapath import DatapathPlan, plans_of, resolve
+from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.levels import EpilogueFacts
 
 FORMS = range(kernel.BEST_FORM + 1)
@@ -160,6 +161,24 @@ def test_what_the_kernel_leaves_out_is_refused(name: str) -> None:
     found = draw_operands(np.random.default_rng(64), plan, 2, 64)
     with pytest.raises(EngineError, match="use engine='numpy'"):
         native.dot(*found, plan)
+
+
+@pytest.mark.parametrize(("pair", "fraction_bits", "raised"), [("int8", 12, 0), ("int8", 25, 13), ("bf16", 25, 0), ("bf16", 24, -1)])
+def test_sixteen_products_that_fill_32_bits(pair: str, fraction_bits: int, raised: int) -> None:
+    """Products of integers lie far above the exponent that they name, those of floats do where it is lowered: one bit more is refused."""
+    base = resolve("hopper_fp16", "bf16", "bf16").datapath
+    assert isinstance(base.facts, DatapathFacts)
+
+    def plan_with(bits: int, by: int) -> DatapathPlan:
+        align = base.facts.align.model_copy(update={"fraction_bits": bits, "exponent_raise": by, "integer_bits": "derived"})
+        facts = base.facts.model_copy(update={"a": (pair,), "b": (pair,), "pairs": "any", "align": align})
+        return resolve(base.model_copy(update={"id": f"own_{pair}_{bits}_{by}", "facts": facts}), pair, pair)
+
+    plan, largest = plan_with(fraction_bits, raised), {"int8": 0x80, "bf16": 0x3FFF}[pair]
+    assert native.can_dot(plan) and not native.can_dot(plan_with(fraction_bits, raised - 1))
+    a = np.full((2, 16), largest, {"int8": np.uint8, "bf16": np.uint16}[pair])
+    for form in FORMS:
+        assert check(Operands(a, a, None, None, np.array([0, 0x3F800000], np.uint32)), plan, form) == 2
 
 
 @settings(max_examples=60)

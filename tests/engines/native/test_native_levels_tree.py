@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Any
@@ -410,6 +411,17 @@ def test_what_is_refused() -> None:
     for special, why in (({"when": "once"}, "operands decide"), ({"nan_scale": "live"}, "NaN scales count for live values alone")):
         words = _words(4, chain) | scaled
         assert why in str(native.fault(_plan(words | {"special": words["special"] | special})))
+
+
+def test_codes_that_no_table_holds_are_refused_beside_a_c_of_their_format() -> None:
+    """Elements and scales of 19 bits are refused, also where C has the same format; as C alone they are taken."""
+    facts = get("format", "fp16").facts.model_copy(update={"exp_bits": 8, "frac_bits": 10, "bias": 127})
+    wide = get("format", "fp16").model_copy(update={"id": "nineteen_bits", "facts": facts})
+    hold = {"format": "fp32", "rounding": "rz", "overflow": "ieee"}
+    plan = _plan(_words(1, {"id": "k", "of": "all", "add": "chain", "start": "c", "hold": hold}, c="fp32"))
+    assert native.fault(replace(plan, c=wide)) is None
+    for taken in (replace(plan, a=wide), replace(plan, a=wide, c=wide), replace(plan, b=wide, c=wide), replace(plan, scale=wide, c=wide)):
+        assert native.fault(taken) == "an operand has codes of more than 16 bits and is not binary32"
 
 
 def test_counts_of_a_plan_are_checked() -> None:

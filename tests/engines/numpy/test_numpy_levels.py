@@ -177,3 +177,38 @@ def test_a_register_names_an_exponent_for_all_numbers_but_zero() -> None:
         assert [part.tolist() for part in found.parts] == [value.parts[0].tolist()]
         silent = Holder(False, False, 0).hold(value, hold, None, unit)
         assert silent.exp is silent.live is None and silent.parts[-1].tolist() == value.parts[0].tolist()
+
+
+def test_a_special_value_keeps_no_parts() -> None:
+    """A row that is infinite has one part, so that a chain which it runs through does not double its parts at each addition."""
+    value = Values([np.array([2.0**-90, np.nan]), np.array([1.0, np.inf])], np.array([0, 2000]), np.array([True, True]))
+    for hold in (FloatHold(format="fp32", rounding="rz"), FixedHold(bits=40, unit_exp=-30, rounding="rz", overflow="saturate")):
+        found = Holder(True, False, 0).hold(value, hold, None, -30)
+        assert [part.tolist() for part in found.parts] == [[1.0, np.inf]]
+    finite = value.zero_where(np.array([False, True]))
+    assert finite.exp is not None and finite.exp.tolist() == [0, 0]
+    assert [part.tolist() for part in finite.parts] == [[2.0**-90, 0.0], [1.0, 0.0]]
+
+
+def test_an_adder_that_wraps_beside_infinite_scales_takes_parts_of_finite_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An infinite scale names 1024: powers of that are no numbers, and what is cut in their unit is no part of any row."""
+    align = {"fraction_bits": 0, "cut": "rz", "beyond": "wrap"}
+    chain = {"id": "k", "of": "all", "add": "chain", "start": "c", "align": align, "hold": {"format": "bf16", "rounding": "rz"}}
+    each = {"format": "e5m2", "rounding": "rne"}
+    words = {
+        "a": ("int8",), "b": ("int8",), "c": "bf16", "k": 1, "scale": {"formats": ("e8m0",), "blocks": (1,)},
+        "products": {"scale": {"each": each, "product": {"format": "fp32", "rounding": "rne"}}}, "levels": (chain,),
+        "out": {"format": "fp32", "rounding": "rne"}, "special": {"when": "per_add", "nan": "any"},
+    }  # fmt: skip
+    model = get("datapath", "bf16_register").model_copy(update={"id": "wraps", "facts": DatapathLevels.model_validate(words)})
+    plan, seen, wrapped = next(level_plans_of(model)), [], in_numpy.wrapped
+
+    def watched(parts: list[np.ndarray], bits: int, unit: np.ndarray) -> list[np.ndarray]:
+        seen.append(len(parts))
+        assert all(np.isfinite(part).all() for part in parts)
+        return wrapped(parts, bits, unit)
+
+    monkeypatch.setattr(in_numpy, "wrapped", watched)
+    rows = [Row([1, 255, 3, 7] * 2, [5, 9, 200, 1] * 2, scale, [127] * 8, 0x3F80, []) for scale in ([127] * 8, [254] * 8, [127, 254] * 4)]
+    assert together(in_numpy.dot, plan, rows).tolist() == [exact(plan, row) for row in rows]
+    assert max(seen) <= 2
