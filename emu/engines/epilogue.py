@@ -7,7 +7,6 @@ does the whole of it for each output.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from emu.engines.datapath import run_alpha, run_epilogue
 from emu.engines.table import choose
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.levels import EpilogueFacts
-
-ONE: Final = Fraction(1)
 
 
 def run_scales(
@@ -82,7 +79,9 @@ def _together(
     scale_a: Codes | None, scale_b: Codes | None, factor: Fraction, rules: EpilogueFacts, plan: DatapathPlan, engine: str
 ) -> tuple[Codes, int]:
     """Return alpha, [1] or one for each row or column, and the axis along which it lies."""
-    one = np.array([_constant(ONE, rules, plan)], np.uint32)
+    from emu.engines.exact.encode import code_of_one
+
+    one = np.array([code_of_one(plan.d)], np.uint32)
     left, right = (one if scales is None else scales for scales in (scale_a, scale_b))
     axis = int(len(right) > 1)
     many, single = (right, left) if axis else (left, right)

@@ -205,13 +205,16 @@ def _with_factor_apart(left: Operand, right: Operand, a: Quantized, b: Quantized
     return as_stored(left, a, "a", -1, why), as_stored(right, b, "b", 0, why)
 
 
+def _known() -> str:
+    return ", ".join(names("epilogue"))
+
+
 def _epilogue_of(
     a: Operand, b: Operand, c: Any, wanted: Any, scales: Any, own: Any, plan: DatapathPlan | LevelsPlan
 ) -> EpilogueFacts | None:
     """Return the rules of the epilogue; None where there is nothing to scale. Raises: SpecError (a rule that is missing), OperandError."""
-    known = ", ".join(names("epilogue"))
     if wanted not in ("before", "after", None) and not isinstance(wanted, EpilogueFacts):
-        raise OperandError(f"epilogue {wanted!r} is unknown: before, after, an EpilogueFacts, or one of {known}")
+        raise OperandError(f"epilogue {wanted!r} is unknown: before, after, an EpilogueFacts, or one of {_known()}")
     if wanted in ("before", "after") and c is None:
         raise OperandError(f"epilogue {wanted!r} places C, and c is missing: give c, or leave epilogue out")
     if scales not in (None, "together", "a_first", "b_first"):
@@ -226,7 +229,7 @@ def _epilogue_of(
     if given is None and (a.has_rows_and_blocks or b.has_rows_and_blocks):
         raise SpecError(
             f"{'a' if a.has_rows_and_blocks else 'b'} has scales of rows beside scales of blocks, and libraries differ in what multiplies "
-            f"the sum first: give epilogue=EpilogueFacts(...), or what a library does: {known} (docs/datapath_levels.md)"
+            f"the sum first: give epilogue=EpilogueFacts(...), or what a library does: {_known()} (docs/datapath_levels.md)"
         )
     if given is None and wanted is None and c is not None:
         raise SpecError(

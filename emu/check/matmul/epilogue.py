@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from emu.check.matmul.numbers import Bits
 from emu.check.matmul.pair import Pair
-from emu.engines.exact.epilogue import factor_code
+from emu.engines.exact.arithmetic import round_result
+from emu.engines.exact.encode import encode_value
+from emu.engines.exact.value import finite
 from emu.ops.functions import convert
-from emu.spec import derive
+from emu.spec import derive, get
 from emu.spec.ieee import is_binary32
-from emu.spec.levels import binary32_plan
 from emu.spec.models import Format
-from emu.spec.models.levels import EpilogueFacts
 
 F32 = NDArray[np.float32]
 Tree = Any  # a name, or a pair of trees that are multiplied
@@ -63,8 +63,9 @@ def sees_stored(pair: Pair, wants: tuple[str, ...]) -> bool:
 def stored_values(pair: Pair, codes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of STORED. codes: a and b to the stored binary32 codes, any shape."""
     product = derive.parse_exact(pair.a.block.facts.factor) * derive.parse_exact(pair.b.block.facts.factor)
-    nearest = EpilogueFacts(alpha="rne", d="rne", c_place="after", fused="no")
-    found = [*(np.asarray(codes[name], np.uint32) for name in "ab"), np.array(factor_code(product, nearest, binary32_plan()), np.uint32)]
+    fp32: Format = get("format", "fp32")
+    factor = encode_value(round_result(finite(product), fp32, get("rounding", "rne")), fp32)
+    found = [np.asarray(array, np.uint32) for array in (codes["a"], codes["b"], factor)]
     return {name: array.view(np.float32) for name, array in zip(STORED, found, strict=True)}
 
 

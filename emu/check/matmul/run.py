@@ -342,8 +342,8 @@ class Check:
         except OperandError as error:
             self.left.append(f"epilogue: {error}")
             return
-        taken_ = tuple(name for name in scalars if name != "beta")
-        alive = programs(taken_, "beta" in scalars, "c" in self.wants, sees_stored(self.pair, self.wants))
+        scales = tuple(name for name in scalars if name != "beta")
+        alive = programs(scales, "beta" in scalars, "c" in self.wants, sees_stored(self.pair, self.wants))
         scaled: list[Program] = programs(("alpha",) if "alpha" in scalars else (), "beta" in scalars, "c" in self.wants)
         kinds = ("fp32", "bf16", "fp16") if {"ta", "tb"} & set(scalars) else ()
         before = {f"{kind}: {item.name}": (kind, item) for kind in kinds for item in scaled}

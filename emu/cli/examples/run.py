@@ -11,11 +11,11 @@ from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.store import matches
 from emu.checkpoint.value import stored_value
 from emu.contracts import replay
-from emu.contracts.examples import exact_text
+from emu.contracts.examples import exact_text, split
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.epilogue import scaled
 from emu.engines.exact.value import Value
-from emu.spec import Checkpoint, Coverage, Epilogue, Series, SpecObject, Training, derive, get
+from emu.spec import Checkpoint, Coverage, Epilogue, Format, Series, SpecObject, Training, derive, get
 from emu.spec.levels import binary32_plan
 from emu.spec.models.checkpoint import NamesExample, StoredExample
 from emu.spec.models.epilogue import EpilogueExample
@@ -115,23 +115,19 @@ def check_series(_series: Series, example: SeriesExample) -> str | None:
 
 def check_epilogue(model: Epilogue, example: EpilogueExample) -> str | None:
     """Return None when a worked example holds, else the codes that come out."""
-    a, b, sums, wanted = (words(text) for text in (example.a, example.b, example.sums, example.d))
+    fp32: Format = get("format", "fp32")
+    a, b, sums, wanted = (split(text, fp32) for text in (example.a, example.b, example.sums, example.d))
     if len(wanted) != len(sums) or len(sums) % len(b) or (len(a) > 1 and len(sums) != len(a) * len(b)):
         return f"{len(sums)} sums and {len(wanted)} results are not those of {len(a)} rows and {len(b)} columns"
     rules = model.facts.tensors if example.of == "tensors" else model.facts.rows
     plan, factor = binary32_plan(), derive.parse_exact(example.factor)
-    added = [None] * len(sums) if example.c is None else words(example.c)
+    added = [None] * len(sums) if example.c is None else split(example.c, fp32)
     single = 1 in (len(a), len(b))
     found = [
         scaled(d, a[at // len(b) % len(a)], b[at % len(b)], single, factor, c, rules, plan)
         for at, (d, c) in enumerate(zip(sums, added, strict=True))
     ]
     return None if found == wanted else f"{' '.join(f'{code:08X}' for code in found)}, not {example.d}"
-
-
-def words(text: str) -> list[int]:
-    """Return hexadecimal words as integers."""
-    return [int(word, 16) for word in text.split()]
 
 
 _OTHERS: Final[dict[str, Callable[[Any, Any], str | None]]] = {

@@ -7,6 +7,7 @@ from fractions import Fraction
 from emu.engines.exact.arithmetic import add, multiply, round_result
 from emu.engines.exact.datapath_round import encode_result
 from emu.engines.exact.decode import decode_code
+from emu.engines.exact.encode import code_of_one
 from emu.engines.exact.value import finite
 from emu.spec.datapath import DatapathPlan
 from emu.spec.models.levels import EpilogueFacts
@@ -58,9 +59,9 @@ def scaled(
     """
     if facts.factor == "sum_first":
         d = alpha_code(d, factor_code(factor, facts, plan), facts, plan)
-    one = factor_code(Fraction(1), facts, plan)
     if facts.scales == "together" or (facts.scales == "together_or_a_first" and single):
-        alpha = alpha_code(one if scale_a is None else scale_a, one if scale_b is None else scale_b, facts, plan)
+        left, right = (code_of_one(plan.d) if code is None else code for code in (scale_a, scale_b))
+        alpha = alpha_code(left, right, facts, plan)
         if facts.factor == "alpha_last":
             alpha = alpha_code(alpha, factor_code(factor, facts, plan), facts, plan)
         return epilogue(d, alpha, c, facts, plan)

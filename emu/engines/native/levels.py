@@ -21,10 +21,10 @@ from emu.engines.native import levels_tree
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.datapath import PANEL_COLUMNS, PANEL_ROWS
-from emu.engines.native.levels_hold import ALL, BEYOND, F64, FAR, fill, fill_hold, fits, is_float, significant, values_of
-from emu.engines.native.levels_tree import EXACT_BITS, NARROW_BITS
+from emu.engines.native.levels_hold import ALL, BEYOND, F64, FAR, fill, fill_hold, is_float, significant, values_of
+from emu.engines.native.levels_tree import EXACT_BITS
 from emu.spec import derive
-from emu.spec.ieee import direction, is_binary32
+from emu.spec.ieee import direction
 from emu.spec.levels import LevelPlan, LevelsPlan, rounding_of, roundings
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
@@ -121,13 +121,7 @@ def _fixed_faults(plan: LevelsPlan, chain: LevelPlan, hold: FixedHold) -> Iterat
 def _operand_faults(plan: LevelsPlan, hold: Hold) -> Iterator[str]:
     """Yield what is wrong with operands, and with the width of terms."""
     facts, scaled = plan.facts, plan.scale is not None
-    if any(significant(fmt) > NARROW_BITS or not fits(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None):
-        yield "an operand is beyond binary32"
-    if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in (plan.a, plan.b, plan.scale) if fmt is not None):
-        yield "an operand has codes of more than 16 bits and is not binary32"
-    flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
-    if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):
-        yield "subnormal binary32 operands are flushed"
+    yield from levels_tree.operand_faults(plan)
     if plan.scale is not None and (derive.codes(plan.scale).inf is not None or facts.special.nan_scale == "live"):
         yield "scales may be infinite, or a NaN scale counts where its block is not zero"
     bits = levels_tree.lot_bits(plan, _lot(plan)) + (2 * significant(plan.scale) if plan.scale is not None else 0)

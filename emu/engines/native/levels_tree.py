@@ -50,7 +50,8 @@ def _faults(plan: LevelsPlan) -> Iterator[str]:
     sizes = [level.facts.of for level in plan.levels]
     if "all" in sizes and "block" in sizes[sizes.index("all") :]:
         yield "a level of a block stands above one of all products"
-    yield from _operand_faults(plan)
+    yield from operand_faults(plan)
+    yield from _scale_faults(plan)
     yield from _hold_faults(plan)
     yield from _special_faults(plan)
     values, digits = _products(plan)
@@ -71,16 +72,20 @@ def _faults(plan: LevelsPlan) -> Iterator[str]:
         yield f"the last sum has more than {EXACT_BITS} bits, and the result keeps more than {ODD_BITS}"
 
 
-def _operand_faults(plan: LevelsPlan) -> Iterator[str]:
+def operand_faults(plan: LevelsPlan) -> Iterator[str]:
+    """Yield which formats of operands no kernel of levels takes."""
     facts = plan.facts
-    operands = [fmt for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None]
-    if any(significant(fmt) > 24 or not fits(fmt) for fmt in operands):
+    if any(significant(fmt) > NARROW_BITS or not fits(fmt) for fmt in (plan.a, plan.b, plan.scale, plan.c) if fmt is not None):
         yield "an operand is beyond binary32"
     if any(derive.codes(fmt).bits > 16 and not is_binary32(fmt) for fmt in (plan.a, plan.b, plan.scale) if fmt is not None):
         yield "an operand has codes of more than 16 bits and is not binary32"
     flushes = [(plan.a, facts.subnormal.elements), (plan.b, facts.subnormal.elements), (plan.scale, facts.subnormal.scales)]
     if any(fmt is not None and derive.codes(fmt).bits > 16 and word == "flush" for fmt, word in flushes):
         yield "subnormal binary32 operands are flushed"
+
+
+def _scale_faults(plan: LevelsPlan) -> Iterator[str]:
+    facts = plan.facts
     if plan.scale is None or derive.codes(plan.scale).inf is None:
         return
     if facts.special.when != "per_add":
