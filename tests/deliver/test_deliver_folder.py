@@ -12,10 +12,17 @@ import pytest
 
 from emu.cli.main import run
 from emu.deliver import deliver, folder
+from emu.spec.contract import GRAMMARS, parse
 from emu.spec.registry import load_spec, restored
+from emu.vectors.suites.plan import plans_of
 
 CONTRACTS = ("dot/mine_int20", "decode/e1m2", "insn/cvt_rn_satfinite_e2m1x2_f32")
 DESCRIPTOR = "descriptors/dot__mine_int20.txt"
+OF_EACH = (  # of each operation a shipped contract
+    "convert/e2m1/rne/nvidia", "decode/e2m1", "dequantize/nvfp4_te_ref/te", "transform/rht16_butterfly",
+    "dot/hopper_fp8/e4m3xe4m3", "accumulate/ada_fp8/e4m3xe4m3", "layout/nvfp4/sf128x4", "insn/cvt_rn_satfinite_e2m1x2_f32",
+    "operate/is_one/binary5p2se", "quantize/nvfp4_te_ref",
+)  # fmt: skip
 LAST = re.compile(r"SELF-TEST (PASS|FAIL) code=(\d) suites=(\d+) rows=(\d+) derived by the C reference; benches: (\d+) on .*, (\d+) on .*")
 
 
@@ -204,3 +211,17 @@ def test_of_a_small_operation_every_row_is_delivered(tmp_path: Path) -> None:
     stems = [line.split(" ")[1] for line in (tmp_path / "out" / "suites.txt").read_text(encoding="utf-8").splitlines()]
     assert [stem.rpartition("__")[2] for stem in stems] == ["all", "smoke", "all"] and found.rows == 16 + 64 + 32
     assert (tmp_path / "out" / "descriptors" / "operate__is_one__binary5p2se.txt").is_file()
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("name", OF_EACH)
+def test_a_shipped_contract_is_delivered_with_the_suites_that_it_has(tmp_path: Path, name: str) -> None:
+    assert run(["vectors", "deliver", "--contracts", name, "--out", str(tmp_path / "out"), "-q"]) == 0
+    stems = [line.split(" ")[1] for line in (tmp_path / "out" / "suites.txt").read_text(encoding="utf-8").splitlines()]
+    contract = parse(name)
+    had = {plan.suite for plan in plans_of(contract, ())}
+    assert {stem.rpartition("__")[2] for stem in stems} == (had & set(folder.CHOSEN) or {"all"})
+
+
+def test_each_operation_has_a_delivery_tried() -> None:
+    assert {name.partition("/")[0] for name in OF_EACH} == set(GRAMMARS)

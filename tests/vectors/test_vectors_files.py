@@ -6,12 +6,14 @@ import re
 import subprocess
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 
+from emu.rtl.portmap.model import Suite
 from emu.vectors import load
-from emu.vectors.files.manifest import MANIFEST, parse_stem
+from emu.vectors.files.manifest import MANIFEST, SUITES, parse_stem
 from emu.vectors.files.record import MOST_BITS, MOST_TESTS
 from emu.vectors.files.suite import ENDINGS, stem_of
 
@@ -76,6 +78,14 @@ def test_the_json_follows_its_schema(built: Path) -> None:
         used = {flag for group in record["groups"] for test in (group.get("tests") or [group]) for flag in test["flags"]}
         assert used == set(record["notes"])
     schema("errata.schema.json").validate([])
+
+
+def test_every_list_of_suites_has_all_of_them() -> None:
+    properties = schema("vectors.schema.json").schema["properties"]
+    named = re.search(r"\(([a-z_|]+)\)\$$", properties["stem"]["pattern"])
+    assert named is not None
+    for listed in (properties["suite"]["enum"], named[1].split("|"), get_args(Suite)):
+        assert sorted(listed) == sorted(SUITES)
 
 
 ROLES = {"INS": ("in", "r"), "OUTS": ("out",), "STAGES": ("stage",)}
