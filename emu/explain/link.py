@@ -13,6 +13,8 @@ from math import lcm
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
+
 from emu.base.errors import EngineError, OperandError, SpecError
 from emu.contracts.contract import array_of
 from emu.contracts.dot.rows import join
@@ -23,10 +25,12 @@ from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import encode_value
 from emu.engines.exact.operate import exact_result
 from emu.engines.exact.value import Value
+from emu.engines.numpy.convert import element_random
 from emu.spec import Policy, Recipe, derive, get, names
 from emu.spec.contract import level_plans, plans
 from emu.spec.ieee import binary_format
 from emu.spec.models import Format
+from emu.spec.models.rounding import Word
 from emu.spec.programs.program import quantize_program
 from emu.spec.programs.types import extent_of
 from emu.spec.registry import added_folders, digest
@@ -130,10 +134,14 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
     """
     op, at = operation.name.op, tuple(index)
     if op == "convert":
-        codes, random = operands["codes"], operands.get("random")
+        codes = operands["codes"]
         at = _at(codes, at)
-        drawn = 0 if random is None or random.shape != codes.shape or not codes.size else int(random[at])
-        return Part(_of_number(operation, int(codes[at]), drawn) if codes.size else None)
+        if not codes.size:
+            return Part(None)
+        try:
+            return Part(_of_number(operation, int(codes[at]), **_drawn_at(operation, operands, at)))
+        except OperandError as error:
+            return Part(None, f"what was drawn is not there: {error}")
     if op == "decode":
         codes = operands["codes"]
         return Part(_of_code(operation, int(codes[_at(codes, at)])) if codes.size else None)
@@ -153,6 +161,22 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
         row, lane, *_ = *at, 0, 0
         return of_values(operation, row_form(operation).row(operands, row), lane)
     return Part(_of_row(operation, operands, at) if op == "dot" else None)
+
+
+def _drawn_at(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> dict[str, object]:
+    """Return the fields that say what a number drew: its random integer and, where numbers share words, the word and its place in it.
+
+    Raises: OperandError (the operands do not have what the rounding draws).
+    """
+    rounding, shape = get("rounding", operation.name.parts[1]), operands["codes"].shape
+    integers = element_random(operands.get("random"), rounding, shape)
+    if integers is None:
+        return {}
+    place, shared = int(np.ravel_multi_index(at, shape)), rounding.facts.random
+    if not isinstance(shared, Word):
+        return {"r": int(integers[place])}
+    number, lane = divmod(place, shared.lanes)
+    return {"r": int(integers[place]), "word": f"0x{int(operands['random'].reshape(-1)[number]):0{shared.word // 4}X}", "lane": lane}
 
 
 def _at(codes: Any, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -292,15 +316,15 @@ def _of_fused(operation: Any, codes: Sequence[int], named: Mapping[str, int]) ->
     return _of_block(operation.quantizer, [row], amax, None, (), **more)
 
 
-def _of_number(operation: Any, code: int, random: int) -> str | None:
+def _of_number(operation: Any, code: int, r: int = 0, **drawn: object) -> str | None:
     to, rounding, policy = operation.name.parts
-    return _of_conversion(operation.source, code, get("format", to), rounding, policy, random)
+    return _of_conversion(operation.source, code, get("format", to), rounding, policy, r, **drawn)
 
 
-def _of_conversion(source: Format, code: int, to: Format, rounding: str, policy: str, random: int) -> str | None:
+def _of_conversion(source: Format, code: int, to: Format, rounding: str, policy: str, random: int, **drawn: object) -> str | None:
     fields, how = {"from": source.id, "code": f"0x{code:X}", "to": to.id}, get("policy", policy)
     own = _descriptor([fmt for fmt in (source, to) if not _is_there("format", fmt.id)], how)
-    return None if own is None else link("number", **fields, round=get("rounding", rounding).id, policy=how.id, r=random, **own)
+    return None if own is None else link("number", **fields, round=get("rounding", rounding).id, policy=how.id, r=random, **drawn, **own)
 
 
 def _is_there(kind: str, *ids: str) -> bool:

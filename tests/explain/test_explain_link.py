@@ -34,6 +34,7 @@ from emu.spec import derive, get
 from emu.spec.datapath import resolve
 from emu.spec.derive import OPEN
 from emu.spec.instruction import all_forms, questions
+from emu.spec.models.rounding import Word
 from emu.spec.registry import digest, names, replaced
 from emu.vectors.suites.plan import find
 
@@ -112,6 +113,34 @@ def test_operands_of_a_check_have_links():
     codes = np.full((2, 32), 0x38, np.uint8)
     made = of_operands(dot, {"a": codes, "b": codes, "c": np.array([0, 0x3F800000], np.uint32)}, (1,)).link
     assert fields(made)["c"] == "3f800000" and fields(made)["a"] == "38" * 32
+
+
+@pytest.mark.parametrize("rounding", [name for name in names("rounding") if get("rounding", name).random_bits])
+def test_a_link_carries_what_was_drawn(rounding):
+    """Of a word that values share also the word and the place in it; of each value the integer that its own row of a suite has."""
+    contract = parse(f"convert/e2m1/{rounding}/nvidia")
+    shared = isinstance(get("rounding", rounding).facts.random, Word)
+    form = contract.form(contract.fmt)
+    assert form.draws is not None
+    lanes, bits = form.draws.random_operand
+    words = np.random.Generator(np.random.Philox(9)).integers(0, 1 << bits, -(-10 // lanes), np.uint64)
+    operands = {"codes": np.arange(0x40200000, 0x4020000A, dtype=np.uint32).reshape(2, 5), "random": words}
+    flat = operands | {"codes": operands["codes"].reshape(-1)}
+    found = [fields(of_operands(contract, operands, divmod(place, 5)).link) for place in range(10)]
+    assert [int(each["r"]) for each in found] == [form.row(flat, place)[1] for place in range(10)]
+    assert len({each["r"] for each in found}) > 2
+    for place, each in enumerate(found):
+        assert ("word" in each) == shared
+        if shared:
+            assert (int(each["word"], 16), int(each["lane"])) == (words[place // lanes], place % lanes)
+
+
+@pytest.mark.parametrize("random", [None, np.zeros(1, np.uint32)])
+def test_what_was_not_handed_over_is_no_zero(random):
+    """A kernel that draws by itself: nobody knows which integer it was."""
+    operands = {"codes": np.zeros(9, np.uint32)} | ({} if random is None else {"random": random})
+    found = of_operands(parse("convert/e2m1/sr_te_sw8/nvidia"), operands, (3,))
+    assert found.link is None and "random" in found.what
 
 
 @pytest.mark.cases(1)  # the drawn rows of the other take seconds

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,17 +11,19 @@ import numpy as np
 import pytest
 from support.explorer import answers, planted, ran, texts
 
+from emu.cli.main import run
 from emu.contracts import parse
 from emu.contracts.decode import KINDS
 from emu.contracts.layout import ROWS
 from emu.contracts.rows import pack
 from emu.contracts.transform.contract import TransformContract
 from emu.engines.exact.layout import place as layout_place
-from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_sum, of_values
+from emu.explain.link import is_read_out, lines_of_sum, lines_of_values, of_operands, of_sum, of_values
 from emu.rtl.export.functions import golden
 from emu.spec import get, names
 from emu.spec.contract import fits, level_plans, plans
 from emu.spec.derive import OPEN, codes
+from emu.spec.models.rounding import Word
 from emu.vectors.suites.plan import find
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -420,3 +423,34 @@ def test_a_link_of_a_double_shows_its_result(page, tmp_path):
     rows += [(parse("convert/fp64/rne/ieee", "bf16"), (code,)) for code in (0x4049, 0xFF80, 0x1)]
     said = texts(page, [str(of_values(*row).link) for row in rows], tmp_path)
     assert [int(here["result"], 16) for here in said] == [contract.exact(values)[0][0] for contract, values in rows]
+
+
+COPIED = """
+return await LINKS.reduce(async (before, link) => {
+  const out = await before, copied = id => { document.querySelector(id).click(); return explorer.copied(); };
+  location.hash = link; await new Promise(done => setTimeout(done, 60));
+  return [...out, [explorer.text(link), copied("#copy-python"), copied("#copy-shell")]];
+}, Promise.resolve([]));
+"""
+
+
+@pytest.mark.parametrize("rounding", [name for name in names("rounding") if isinstance(get("rounding", name).facts.random, Word)])
+def test_a_word_that_values_share_comes_with_the_link_and_the_copies(page, tmp_path, capsys, rounding):
+    """Each value of the word: the page, the copied Python and the copied command give what the reference model gives."""
+    contract = parse(f"convert/e2m1/{rounding}/nvidia")
+    form = contract.form(contract.fmt)
+    lanes, bits = form.draws.random_operand
+    words = np.array([0x9E3779B97F4A7C15 >> (64 - bits), 1], np.uint64)
+    operands = {"codes": np.full(2 * lanes, 0x40280000, np.uint32), "random": words}  # 2.625
+    wanted = [contract.exact(form.row(operands, place))[0][0] for place in range(lanes)]
+    links = [str(of_operands(contract, operands, (place,)).link) for place in range(lanes)]
+    said = answers(page, COPIED.replace("LINKS", json.dumps(links)), tmp_path)
+    assert "thrown" not in said, said
+    for place, (shown, python, shell) in enumerate(said):
+        word = f"value {place} in the word 0x{int(words[0]):0{bits // 4}X}"
+        assert int(shown["result"].split()[0], 16) == wanted[place] and word in shown["sentence"]
+        exec(python, {})
+        assert int(capsys.readouterr().out, 16) == wanted[place]
+        assert run(shlex.split(shell)[1:]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == place + 2 and f"0x{wanted[place]:X}" in lines[-1].split()

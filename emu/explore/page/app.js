@@ -37,7 +37,10 @@ function olderFacts({name, state, digest, named}) {
 const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
 function shellOf(name, state) {
   if (name === "number" && isOwn(state)) return fillShell(name, state, true);
-  if (name === "number") return `emu convert ${state.to} ${state.code} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (C.ex_random_bits(roundingOf(state.round)) ? ` --random ${BigInt.asUintN(C.ex_random_bits(roundingOf(state.round)), BigInt(state.r))}` : "");
+  if (name === "number") { // the answer of the page is the last one
+    const drawn = drawnOf(state), codes = Array((drawn?.lane ?? 0) + 1).fill(state.code).join(" ");
+    return `emu convert ${state.to} ${codes} --source ${state.from} --rounding ${state.round} --policy ${state.policy}` + (drawn ? ` --random ${drawn.wordBits ? hex(drawn.word, drawn.wordBits) : drawn.integer}` : "");
+  }
   if (name === "block") return blockShell(state);
   if (name === "dot") return dotShell(state);
   if (name === "dequantize") return fillShell(name, state, isOwnRecipe(state.recipe)) || shellOfPython(name, state);

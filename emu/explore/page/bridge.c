@@ -48,6 +48,23 @@ EXPORT(ex_format) const emu_format *ex_format(const emu_library *library, const 
 EXPORT(ex_rounding) const emu_rounding *ex_rounding(const emu_library *library, const char *id) { return emu_find_rounding_in(library, id); }
 EXPORT(ex_random_bits) int32_t ex_random_bits(const emu_rounding *rounding) { return rounding->random_bits; }
 
+/* How values share the random words of a rounding, 0s where they do not -> out: values of a word, its bits. */
+EXPORT(ex_sharing) void ex_sharing(const emu_library *library, const char *rounding, int64_t *out)
+{
+    const emu_word *shared = emu_find_word_in(library, rounding);
+    out[0] = shared ? shared->lanes : 0;
+    out[1] = shared ? shared->bits : 0;
+}
+
+/* The random integer that a value takes out of a word that it shares. lane: below the values of a word. */
+EXPORT(ex_lane) uint32_t ex_lane(const emu_library *library, const char *rounding, uint64_t word, int32_t lane)
+{
+    const emu_word *shared = emu_find_word_in(library, rounding);
+    uint32_t integers[64] = {0};
+    emu_split_words(&word, shared->positions, shared->lanes, shared->random_bits, (size_t)lane + 1, integers);
+    return integers[lane];
+}
+
 EXPORT(ex_policy) const emu_policy *ex_policy(const emu_library *library, const char *id, const char *destination)
 {
     return emu_find_policy_in(library, id, destination);

@@ -9,18 +9,14 @@ function dtypeOf(format) {
   return `np.uint${[8, 16, 32].find(size => width <= size) || 64}`;
 }
 const arrayOf = (codes, format) => `np.array([${joinedCodes(codes)}], ${dtypeOf(format)})`;
-/** The random integer of a Number state that C is given, or null where the rounding draws none. */
-function drawnOf(state) {
-  const bits = C.ex_random_bits(roundingOf(state.round));
-  return bits ? BigInt.asUintN(bits, BigInt(state.r)) : null;
-}
 /** Python that gives what the page shows. */
 function pythonOf(name, state) {
   const head = "import numpy as np\nimport emu\n\n";
   if (name === "number") {
     const source = formatOf(state.from), code = parseHex(state.code, factsOf(source).width, "code"), drawn = drawnOf(state);
-    if (isOwn(state)) return `${beginOfPython(sealed(state.own))}made = mine.convert([${joinedCodes([code])}], "${state.to}", "${state.round}", "${state.policy}", "${state.from}"${drawn === null ? "" : `, [${drawn}]`})\nprint(*made.words())\n`;
-    return `${head}codes = emu.convert(${arrayOf([code], source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn === null ? "" : `, random=np.array([${drawn}], np.uint32)`})\nprint(hex(codes[0]))\n`;
+    if (isOwn(state)) return `${beginOfPython(sealed(state.own))}made = mine.convert([${joinedCodes([code])}], "${state.to}", "${state.round}", "${state.policy}", "${state.from}"${drawn ? `, [${drawn.integer}]` : ""})\nprint(*made.words())\n`;
+    const lane = drawn?.lane ?? 0, given = drawn && (drawn.wordBits ? hex(drawn.word, drawn.wordBits) : drawn.integer);
+    return `${head}codes = emu.convert(${arrayOf(Array(lane + 1).fill(code), source)}, "${state.to}", "${state.round}", "${state.policy}", source="${state.from}"${drawn ? `, random=np.array([${given}], np.uint${drawn.wordBits > 32 ? 64 : 32})` : ""})\nprint(hex(codes[${lane}]))\n`;
   }
   if (name === "block" && ([state.a, state.b].some(isOwnRecipe) || isOpenIn(state))) return pythonOfOwnBlock(state);
   if (name === "block") {
@@ -117,7 +113,7 @@ function pythonOfRun(id, state) {
 /** C that gives what the Number room shows. */
 function cOf(name, state) {
   if (name !== "number") return {block: cOfBlock, dot: cOfDot, layout: cOfLayout, tensor: cOfTensor, dequantize: cOfBack}[name](state);
-  const drawn = drawnOf(state) ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
+  const drawn = drawnOf(state)?.integer ?? 0n, code = parseHex(state.code, factsOf(formatOf(state.from)).width, "code");
   if (isOwn(state)) return `${beginOfC(sealed(state.own))}    uint64_t code = 0;
     uint8_t open = 0;
     if (!error)

@@ -1,5 +1,5 @@
 // number.js: one number from one format to another.
-const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", zoom: "10", own: ""};
+const NUMBER = {from: "fp32", code: "0x40200000", to: "e2m1", round: "rne", policy: "nvidia", r: "0", word: "", lane: "0", formats: "e2m1 e1m2 e2m3 e3m2 e4m3 e5m2 bf16", zoom: "10", own: ""};
 const ZOOMS = [2, 3, 5, 10, 20, 40, 80, 256]; // how many values of the format the line shows
 const SOURCES = META.formats.filter(id => ["fp32", "bf16", "fp16"].includes(id));
 const sources = () => [...new Set([...own.formats, ...META.formats])]; // of a number: every format there is
@@ -8,10 +8,28 @@ const roundings = () => [...new Set([...own.roundings, ...META.roundings])];
 const policiesOf = to => [...new Set([...own.policies.filter(([, of]) => of === to), ...META.policies.filter(([, covered]) => covered.includes(to))].map(([id]) => id))];
 
 function convertOnce(state, id, policy, code) {
-  const rounding = roundingOf(id), bits = C.ex_random_bits(rounding);
-  const random = bits ? Number(BigInt.asUintN(bits, BigInt(state.r))) : 0;
-  return {...convert(formatOf(state.from), formatOf(state.to), rounding, policyOf(policy, state.to), code, random), bits, random};
+  const drawn = drawnOf(state, id);
+  return {...convert(formatOf(state.from), formatOf(state.to), roundingOf(id), policyOf(policy, state.to), code, drawn ? Number(drawn.integer) : 0), drawn};
 }
+const isShared = id => scratch(() => { C.ex_sharing(libraryOf(own.roundings.includes(id)), word(id), OUT); return numbersAt(OUT, 1)[0] > 0n; });
+/** What a rounding draws for a number: its random integer and, where values share words, the word, its bits and the place of the number in it. Null: nothing.
+ * Without a word in the state it is the one that gives the number the state's random integer, and 0 to its neighbours. */
+function drawnOf(state, id = state.round) {
+  const bits = C.ex_random_bits(roundingOf(id));
+  if (!bits) return null;
+  const integer = BigInt.asUintN(bits, BigInt(state.r));
+  if (!isShared(id)) return {integer};
+  return scratch(() => {
+    const of = libraryOf(own.roundings.includes(id)), name = word(id);
+    C.ex_sharing(of, name, OUT);
+    const [lanes, wordBits] = numbersAt(OUT, 2).map(Number), lane = Number(/^[0-9]{1,2}$/.test(state.lane) ? state.lane : lanes);
+    if (lane >= lanes) refuse(`value ${state.lane} of the word: write 0 to ${lanes - 1}`);
+    const taken = whole => BigInt(C.ex_lane(of, name, whole, lane) >>> 0), ones = Array.from({length: wordBits}, (_, i) => 1n << BigInt(i));
+    const whole = state.word ? parseHex(state.word, wordBits, "random word") : ones.filter(one => taken(one) & integer).reduce((sum, one) => sum + one, 0n);
+    return {integer: taken(whole), word: whole, wordBits, lane};
+  });
+}
+const drawnFields = (state, drawn) => drawn?.wordBits ? field("word", "random word, hex", hex(drawn.word, drawn.wordBits), "hex") + field("lane", "value of the word", state.lane, "numeric") : field("r", "random integer", state.r, "numeric");
 
 // The finite values of a narrow format, ascending, as codes; equal values once.
 const grids = {};
@@ -37,7 +55,7 @@ function workOut(state) { // what is said of a number, its value and its place o
   const code = parseHex(state.code, width, "code"), value = decode(source, code);
   const made = convertOnce(state, state.round, state.policy, code), contract = `convert/${state.to}/${state.round}/${state.policy}`;
   const shown = {contract, code: hex(code, width), source: valueText(value), cls: value.cls, result: made.mark || hex(made.code, wide), value: "", error: "", formulas: [formulaText(state.from, code)]};
-  const drawn = made.bits ? ` with the random integer ${made.random}` : "";
+  const drawn = made.drawn ? ` with the random integer ${made.drawn.integer}` + (made.drawn.wordBits ? `, that of value ${made.drawn.lane} in the word ${hex(made.drawn.word, made.drawn.wordBits)},` : "") : "";
   if (!made.mark) {
     const result = decode(to, made.code);
     shown.value = valueText(result);
@@ -220,7 +238,7 @@ function drawNumber(state, page) {
   const table = sideBySide(state), own = table.policies.indexOf(state.policy), mine = (table.rows.find(([id]) => id === state.round) || [0, []])[1][own];
   const body = table.rows.map(([id, cells]) => `<tr><th scope="row">${id}</th>${cells.map(cell => `<td class="${cell === mine ? "" : "other"}">${cell}</td>`).join("")}</tr>`);
   show(page, `<form class="fields">${choose("from", "from", sources(), state)}${field("typed", "number", shown.source, "decimal")}${field("code", "code", shown.code, "hex")}` +
-    `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${field("r", "random integer", state.r, "numeric")}</form>` +
+    `${choose("to", "to", targets(), state)}${choose("round", "rounding", roundings(), state)}${choose("policy", "policy", policiesOf(state.to), state)}${drawnFields(state, work.made.drawn)}</form>` +
     `<div class="bits" role="group" aria-label="bits of the code">${bits.join("")}</div><p class="small">Arrow up and down in the number or the code go to the next value.</p>` +
     `<p id="sentence" role="status">${shown.sentence}</p><div id="formulas">${formulaLine(state.from, code)}${work.made.mark ? "" : formulaLine(state.to, work.made.code)}</div>${numberLine(work, state)}` +
     `<dl>${Object.entries({class: shown.cls, result: shown.result, value: shown.value, error: shown.error, "bin of the result": shown.bin, "bias of the bin": shown.bias && `${shown.bias}: the result less the middle of its bin`, "value below": shown.below, "value above": shown.above})

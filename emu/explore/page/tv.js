@@ -32,7 +32,7 @@ const rowsMade = contract => scratch(() => {
 /** What a room says as rows, by its name. */
 const CONTRACTS = {
   block: state => ({what: `quantize/${state.a}`, source: takenOf(state).from, rows: blockRows(state, state.a, inputsOf).map(words => () => Object.fromEntries(words.map(({column, text}) => [column.name, lanesIn(text, column)])))}),
-  number: state => ({what: `convert/${state.to}/${state.round}/${state.policy}`, source: state.from, rows: [() => ({x: [parseHex(state.code, factsOf(formatOf(state.from)).width, "code")], r: [drawnOf(state) ?? 0n]})]}),
+  number: state => ({what: `convert/${state.to}/${state.round}/${state.policy}`, source: state.from, rows: [() => ({x: [parseHex(state.code, factsOf(formatOf(state.from)).width, "code")], r: [drawnOf(state)?.integer ?? 0n]})]}),
   dot: contractOfDot,
   layout: contractOfLayout,
   dequantize: contractOfBack,
