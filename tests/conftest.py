@@ -90,6 +90,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # figures of training depend on it, and threads of small tensors wait for each other
     if importlib.util.find_spec("triton") is not None and not Path("/dev/nvidiactl").exists():
         os.environ.setdefault("TRITON_INTERPRET", "1")
+    path = os.environ.pop("EMU_SECONDS", None)  # runs of pytest inside tests write nothing
+    if path or hasattr(config, "workerinput"):
+        from support.seconds import Recorder
+
+        config.pluginmanager.register(Recorder(Path(path) if path else None))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks that -m names
@@ -98,8 +103,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What is left then runs with EMU_ALL=1 alone. Without m the exhaustive run has all of the others.
     Of recipes of large tiles, for which the reference model takes seconds, one is asked in the default run, two in the exhaustive one and
-    the others with EMU_ALL=1; files of stores ask for all.
+    the others with EMU_ALL=1; files of stores ask for all. A slow case of a test that has a faster one in the default run is of the
+    exhaustive run: tests/seconds.json, `[tool.emu.rings]` of pyproject.toml.
     """
+    from support.seconds import slow_cases
+
     large = _recipes_of_large_tiles()[1:]
     late = [] if os.environ.get("EMU_ALL") else large[1:]
     left = []
@@ -123,6 +131,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("exhaustive")
         run = set(spread(others, more))
         left += [item for item in others if item not in run]
+    for item in slow_cases(ROOT, items):
+        item.add_marker("exhaustive")
     if left:
         gone = set(left)
         config.hook.pytest_deselected(items=[item for item in items if item in gone])

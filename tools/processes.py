@@ -9,13 +9,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from emu.base.errors import FileError
-
 
 def git(root: Path, *words: str, hint: str = "") -> str:
     """Return what a git command prints. hint: what else may be done where it fails. Raises: FileError (no clone, an unknown name)."""
     done = subprocess.run(["git", "-c", "core.quotepath=off", *words], check=False, cwd=root, capture_output=True, encoding="utf-8")
     if done.returncode:
+        from emu.base.errors import FileError  # here: rings run before emu is installed
+
         raise FileError(f"git {' '.join(words)}: {done.stderr.strip() or 'nothing in common'}: run in the clone{hint}")
     return done.stdout
 

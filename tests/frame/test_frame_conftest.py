@@ -1,5 +1,7 @@
 """The checks that tests/conftest.py makes before the first test: each fault is seen, a sound installation passes."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -7,6 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
+from support.seconds import slow
+
+from tools.rings.seconds import is_there
 
 
 @pytest.fixture
@@ -83,6 +89,7 @@ class Case:
 
     def add_marker(self, name):
         self.added.append(name)
+        self.marks[name] = name
 
 
 class Config:
@@ -106,6 +113,48 @@ def test_a_share_of_many_cases_is_of_the_default_run(conftest, monkeypatch, ever
     assert len(kept) == 1 + in_all and len(config.left) == 11 - in_all and set(kept) | set(config.left) == set(items)
     assert [item.nodeid for item in kept if not item.added] == ["a.py::plain", "a.py::many[0]", "a.py::many[10]"]
     assert all(item.added == ["exhaustive"] for item in kept[1:] if item not in (items[1], items[11]))
+
+
+def test_a_slow_case_is_of_the_exhaustive_run_where_a_faster_one_stays(conftest, tmp_path, monkeypatch):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[tool.emu.rings]\nseconds = 2\nstay = ['tests/b.py::kept']\n", encoding="utf-8")
+    slow_ones = ["a.py::some[0]", "a.py::alone", "a.py::all[0]", "a.py::all[1]", "b.py::kept[0]", "b.py::mutant[0]", "b.py::few[0]"]
+    quick = ["a.py::some[1]", "b.py::kept[1]", "b.py::mutant[1]", "b.py::few[1]", "a.py::new[0]"]
+    known = dict.fromkeys((f"tests/{name}" for name in slow_ones), 2.1) | {"tests/a.py::some[1]": 2.0}
+    (tmp_path / "tests" / "seconds.json").write_text(json.dumps(known), encoding="utf-8")
+    monkeypatch.setattr(conftest, "ROOT", tmp_path)
+    marks = {"mutant": [pytest.mark.mutants.mark], "few": [pytest.mark.cases(1).mark]}  # of `few`, the default run has the slow case alone
+    items = [Case(f"tests/{name}", *marks.get(name.partition("::")[2].partition("[")[0], [])) for name in [*slow_ones, *quick]]
+    conftest.pytest_collection_modifyitems(Config(), items)
+    assert [item.nodeid for item in items if item.added] == ["tests/a.py::some[0]", "tests/b.py::few[1]"]
+
+
+def test_seconds_are_of_tests_that_are_there_and_no_seeded_fault_names_a_slow_one(checkout):
+    known = json.loads((checkout / "tests" / "seconds.json").read_text(encoding="utf-8"))
+    assert known and [name for name in known if not is_there(checkout, name)] == []
+    catalogues = (checkout / "tests" / "mutation" / "catalogue").glob("*.yaml")
+    faults = [fault for path in catalogues for fault in yaml.safe_load(path.read_text(encoding="utf-8")).get("faults", ())]
+    named = {f"tests/{name}" for fault in faults for name in fault.get("tests", ())}
+    assert len(named) > 20 and named & {name.partition("[")[0] for name in slow(checkout) if "[" in name} == set()
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("words", [["-n", "1"], []])
+def test_seconds_are_written_for_each_test_and_not_by_runs_inside(checkout, tmp_path, words):
+    path = tmp_path / "seconds.jsonl"
+    command = [
+        Path(sys.executable).with_name("pytest"),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *words,
+        str(checkout / "tests/tools/test_tools_lines.py"),
+    ]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, env=os.environ | {"EMU_SECONDS": str(path)})
+    assert done.returncode == 0, done.stdout
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert f"{len(rows)} passed" in done.stdout and len({row["test"] for row in rows}) == len(rows)
+    assert all(row["test"].startswith("tests/tools/test_tools_lines.py::") and row["seconds"] >= 0 for row in rows)
 
 
 def test_a_test_for_releases_alone_has_no_case_left(conftest, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from support.devtools import chromium, page, served
 
 from emu.base.errors import FileError
-from tools.release.steps import all_steps
+from tools.rings.steps import all_steps
 from tools.site.__main__ import main
 from tools.site.build import HERE, put
 
@@ -87,7 +87,7 @@ def test_the_stale_check_is_left_out_where_another_step_runs_it(tmp_path: Path, 
 
 
 def test_a_step_that_leaves_out_the_stale_check_comes_after_the_step_that_runs_it() -> None:
-    steps = all_steps(HERE.parents[1])
+    steps = all_steps()
     checks, leaves = ([n for n, step in enumerate(steps) if words in step.command] for words in ("tools.docs check", "--no-stale-check"))
     assert len(checks) == len(leaves) == 1 and checks[0] < leaves[0]
 

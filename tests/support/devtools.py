@@ -31,9 +31,9 @@ def chromium(*packages: str, tools: tuple[str, ...] = ()) -> str:
     lacking = [tool for tool in tools if shutil.which(tool) is None] + ([] if found else ["chromium"])
     lacking += [package for package in packages if find_spec(package) is None]
     if lacking and os.environ.get("EMU_NEED_BROWSER"):
-        pytest.exit(f"the browser tests need {', '.join(lacking)}: .ci/run says how to install them", MISSING)
+        pytest.exit(f"the browser tests need {', '.join(lacking)}: CONTRIBUTING.md says how to install them", MISSING)
     if lacking or not os.environ.get("EMU_NEED_BROWSER"):
-        pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the pages in Chromium: a step of .ci/run")
+        pytest.skip(f"no {', '.join(lacking)} here" if lacking else "EMU_NEED_BROWSER=1 runs the pages in Chromium: a step of .ci/full")
     return found or ""
 
 

@@ -24,7 +24,7 @@ def tool(*names: str) -> str:
     if not found and os.environ.get("EMU_NEED_BROWSER"):
         pytest.exit(f"printing needs {names[0]}: apt-get install {names[0]}", TOOL_MISSING)
     if not found or not os.environ.get("EMU_NEED_BROWSER"):
-        pytest.skip("EMU_NEED_BROWSER=1 prints the proposal: a step of .ci/run")
+        pytest.skip("EMU_NEED_BROWSER=1 prints the proposal: a step of .ci/full")
     return found
 
 

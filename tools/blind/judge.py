@@ -31,7 +31,7 @@ from emu.base.caches import bounded
 from emu.base.errors import EngineError, FileError
 from tools.blind.build import Library, folder_of
 from tools.blind.draw import Mutant, changed_source
-from tools.release.tree import digest, files_of, snapshot
+from tools.rings.tree import digest, files_of, snapshot
 
 KILLED, SURVIVED, OPEN, EQUAL = "killed", "survived", "open", "equivalent"
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/.*?)(?: - .*)?$", re.MULTILINE)

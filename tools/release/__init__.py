@@ -1,1 +1,1 @@
-"""What a release needs, step by step, in one command that can be stopped and goes on: `python -m tools.release`."""
+"""What a release needs beside checks: papers, wheel and sdist, licences; `python -m tools.release` runs the whole ring."""

@@ -25,7 +25,7 @@ from typing import Final
 from emu.base.atomic import folder_beside, write_text
 from emu.base.errors import EmuError, FileError
 from tools.processes import git
-from tools.release.tree import files_of
+from tools.rings.tree import files_of
 
 FOLDERS: Final = ("a", "another-and-longer-name")  # a path in the output would differ
 _SDIST: Final = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
