@@ -15,7 +15,8 @@ from emu.check.matmul.envelope import drawn
 from emu.check.matmul.numbers import Draws
 from emu.check.matmul.pair import pair_of
 from emu.check.matmul.run import check_gemm
-from emu.check.matmul.sets import Limits, every_set, limits_of
+from emu.check.matmul.asked import every_set
+from emu.check.matmul.sets import Limits, limits_of
 from emu.testing import check_cache
 
 SHAPES = [(5, 4, 96), (3, 9, 160), (2, 2, 32), (7, 3, 64), (4, 6, 128), (1, 5, 288)]  # the centres of all windows take their turn

@@ -12,7 +12,8 @@ from emu.check.matmul.epilogue import to_result
 from emu.check.matmul.groups import SPREAD, Groups, column, spread
 from emu.check.matmul.numbers import Bits, Draws, bit_length, exact_of, trailing_zeros
 from emu.check.matmul.pair import Pair, Side
-from emu.check.matmul.sets import Limits, Operands, palette
+from emu.check.matmul.ends import LISTED, legal_scales
+from emu.check.matmul.sets import Limits, Operands
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two
 from emu.spec import derive
@@ -157,14 +158,15 @@ class Seen:
     def add(self, question: Question) -> None:
         """Count what one question has beside a live element of the other operand."""
         asked, pair = question.asked, self.pair
-        live = {"a": pair.a.values(asked.a, asked.sa).n != 0, "b": pair.b.values(asked.b, asked.sb).n != 0}
+        given = (("a", pair.a, asked.a, asked.sa), ("b", pair.b, asked.b, asked.sb))
+        whole = {name: ~exact_zero(codes, side) for name, side, codes, _ in given}
+        live = {name: whole[name] if scales is None else whole[name] & ~exact_zero(_wide(scales, side, codes), side.scale)
+                for name, side, codes, scales in given}  # fmt: skip
         both = live["a"].any(axis=0) & live["b"].any(axis=0)
-        for name, side, codes, scales in (("a", pair.a, asked.a, asked.sa), ("b", pair.b, asked.b, asked.sb)):
-            met = live[name] & both
-            self.codes[name] |= set(np.unique(codes[met | (exact_zero(codes, side) & both)]).tolist())
+        for name, side, codes, scales in given:
+            self.codes[name] |= _codes_of(codes[(live[name] | ~whole[name]) & both])
             if scales is not None:
-                wide = np.repeat(scales, side.size, axis=1)[:, : codes.shape[1]]
-                self.scales[name] |= set(np.unique(wide[met]).tolist())
+                self.scales[name] |= _codes_of(_wide(scales, side, codes)[whole[name] & both])
         self.full += asked.full
         self.most = max(self.most, int(np.abs(asked.sums).max()).bit_length())
         self.met = both
@@ -179,36 +181,48 @@ class Seen:
             every = 1 << derive.codes(side.element).bits
             text = f"{len(self.codes[name])} of {every} element codes"
             if side.scale is not None:
-                narrow = derive.codes(side.scale).bits <= 16
-                of = f" of {len(palette(side, Limits()).scales)}" if narrow else ""
+                of = f" of {len(legal_scales(side.scale))}" if derive.codes(side.scale).bits <= LISTED else ""
                 text += f", {len(self.scales[name])}{of} scale codes"
             out[name] = text
         return out | {"made of": "; ".join(self.wide[:4]) + (" ..." if len(self.wide) > 4 else "")}
 
 
 def exact_zero(codes: Bits, side: Any) -> Bits:
-    """Return where element codes are zero: they are seen where a kernel reads them as something else."""
-    return np.asarray(exact_of(codes, side.element).n == 0)
+    """Return where codes of a side, or of a format, are zero: they are seen where a kernel reads them as something else."""
+    fmt = side.element if isinstance(side, Side) else side
+    bits = derive.codes(fmt).bits
+    if bits > LISTED:
+        return np.asarray(exact_of(codes, fmt).n == 0)
+    return np.asarray((exact_of(np.arange(1 << bits), fmt).n == 0)[codes])
+
+
+def _wide(scales: Bits, side: Side, codes: Bits) -> Bits:
+    """Return the scale of each element."""
+    return np.repeat(scales, side.size, axis=1)[:, : codes.shape[1]]
+
+
+def _codes_of(codes: Bits) -> set[int]:
+    return set(np.flatnonzero(np.bincount(codes)).tolist() if codes.dtype.itemsize == 1 else np.unique(codes).tolist())
 
 
 def sample(pair: Pair, asked: Operands) -> None:
     """Add one output again with the exact engine's decoding, in fractions. Raises: AssertionError (the integers were wrong)."""
     i, j = len(asked.a) // 2, asked.sums.shape[1] // 3
-    rows = [
-        _decoded(side, codes[row], None if scales is None else scales[row])
-        for side, codes, scales, row in ((pair.a, asked.a, asked.sa, i), (pair.b, asked.b, asked.sb, column(asked, i, j)))
-    ]
+    sides = [(pair.a, asked.a, asked.sa, i), (pair.b, asked.b, asked.sb, column(asked, i, j))]
+    live = np.flatnonzero(np.all([~exact_zero(codes[row], side) for side, codes, _, row in sides], axis=0))
+    rows = [_decoded(side, codes[row], None if scales is None else scales[row], live) for side, codes, scales, row in sides]
     total = sum((x * y for x, y in zip(*rows, strict=True)), Fraction(0))
     assert total == int(asked.sums[i, j]) * power_of_two(int(asked.unit[i, j])), "a sum of the set is not what the exact engine says"
 
 
-def _decoded(side: Side, codes: Bits, scales: Bits | None) -> list[Fraction]:
-    """Return the values of a row, by the exact engine."""
-    elements = _table(codes, side.element)
+def _decoded(side: Side, codes: Bits, scales: Bits | None, live: Bits) -> list[Fraction]:
+    """Return the values of a row where it is live, by the exact engine."""
+    elements = _table(codes[live], side.element)
     if scales is None or side.scale is None:
-        return [elements[code] for code in codes.tolist()]
-    factors = _table(scales, side.scale)
-    return [elements[code] * factors[scale] for code, scale in zip(codes.tolist(), np.repeat(scales, side.size).tolist(), strict=True)]
+        return [elements[code] for code in codes[live].tolist()]
+    mine = scales[live // side.size]
+    factors = _table(mine, side.scale)
+    return [elements[code] * factors[scale] for code, scale in zip(codes[live].tolist(), mine.tolist(), strict=True)]
 
 
 def _table(codes: Bits, fmt: Format) -> dict[int, Fraction]:

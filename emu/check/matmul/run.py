@@ -26,7 +26,9 @@ from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import Needs, Question, Seen, comparable, raw, sample, taken
 from emu.check.matmul.report import GemmReport, Stage
-from emu.check.matmul.sets import Limits, Operands, default_shapes, every_set, limits_of, one_hot, summed
+from emu.check.matmul.asked import default_shapes, every_set, is_long, step_of, thin_shapes
+from emu.check.matmul.ends import LISTED, LONG, legal_scales
+from emu.check.matmul.sets import Limits, Operands, limits_of, one_hot, summed
 from emu.contracts.form import FLAGS
 from emu.spec import derive
 
@@ -39,6 +41,7 @@ SHAPES_OF_WIDTHS: Final = 3  # shapes with which the width of an accumulator is 
 KEPT: Final = 12  # wrong answers that are kept to be explained
 BATCHES: Final = (1, 4)  # rows of smaller batches
 TRIED: Final = 4  # of them, the smallest first
+SHOWN: Final = 8  # scale codes of a list
 
 
 def check_gemm(
@@ -96,7 +99,7 @@ def shapes_of(target: Any, pair: Pair, shapes: tuple[tuple[int, ...], ...] | Non
 def checked_shapes(shapes: Iterable[tuple[int, ...]] | None, pair: Pair) -> list[tuple[int, int, int]]:
     """Return the shapes to ask, M, N, K each. Raises: OperandError (no such product; K that cuts a block)."""
     if shapes is None:
-        return default_shapes(pair.step if pair.step > 8 else 16)
+        return default_shapes(step_of(pair))
     found = [tuple(int(length) for length in shape) for shape in shapes]
     if not found:
         raise OperandError("shapes: give at least one M, N, K, or leave them out")
@@ -215,6 +218,7 @@ class Check:
         for name, (compared, differing, seen) in stages.items():
             self.report.stages.append(Stage(f"order-free, {name}", compared, differing, seen.words()))
             self.report.suites[name], self.report.engines[name] = compared, "integers"
+        self.never(visits, [seen for _, _, seen in stages.values()])
         for shape, met in visits.items():
             missed = int((~np.any(met, axis=0)).sum())
             if missed:
@@ -224,6 +228,19 @@ class Check:
             self.report.accumulator_bits = self.limits.bits if reached else 0
             if not reached:
                 self.left.append(f"no sum needs all {self.limits.bits} bits: nothing is said of the accumulator's width")
+
+    def never(self, shapes: Iterable[tuple[int, ...]], seen: list[Seen]) -> None:
+        """Say which scale codes were asked nowhere, and that no row was so long that an index of its blocks wraps."""
+        for name, side in (("a", self.pair.a), ("b", self.pair.b)):
+            if side.scale is None or derive.codes(side.scale).bits > LISTED or not seen:
+                continue
+            digits = -(-derive.codes(side.scale).bits // 4)
+            codes = sorted(set(legal_scales(side.scale).tolist()) - set().union(*(one.scales[name] for one in seen)))
+            if codes:
+                shown = " ".join(f"{code:0{digits}X}" for code in codes[:SHOWN]) + (" ..." if len(codes) > SHOWN else "")
+                self.left.append(f"{len(codes)} scale codes of {name} were never asked: {shown}")
+        if not any(is_long(self.pair, shape) for shape in shapes):
+            self.left.append(f"no row has more than {LONG} blocks: an index of the block that wraps there is not seen")
 
     def within(self) -> None:
         """Ask random data alone; every error must be inside of the bound that a standard states."""
@@ -284,9 +301,10 @@ class Check:
         """Find the widest accumulator with which a wrong kernel gives every sum of some shapes; nothing where none does, or where a single
         product speaks against it: one that is right and needs more bits, or one that is wrong and needs no more."""
         low, high = 3, self.limits.bits
-        spread = self.shapes[:: max(1, len(self.shapes) // SHAPES_OF_WIDTHS)][:SHAPES_OF_WIDTHS]
+        usual = self.shapes if self.given else [shape for shape in self.shapes if shape not in thin_shapes(step_of(self.pair))]
+        spread = usual[:: max(1, len(usual) // SHAPES_OF_WIDTHS)][:SHAPES_OF_WIDTHS]
         asked = dict.fromkeys(item.asked.shape for item in self.failed)
-        shapes = [shape for shape in asked if shape in self.shapes][-SHAPES_OF_WIDTHS:]  # a mistake of some shapes is no narrow sum
+        shapes = [shape for shape in asked if shape in usual][-SHAPES_OF_WIDTHS:]  # a mistake of some shapes is no narrow sum
         shapes += [shape for shape in spread if shape not in shapes]
         while high - low > 1:
             middle = (low + high) // 2
@@ -330,7 +348,7 @@ class Check:
         scalars = tuple(taken(self.pair, self.wants))
         if not scalars and "c" not in self.wants:
             return
-        step = self.pair.step if self.pair.step > 8 else 16
+        step = step_of(self.pair)
         draws = Draws(self.key, f"epilogue {self.pair.text}")
         try:
             own = self.given or self.several
@@ -440,7 +458,7 @@ class Check:
 
     def envelope(self) -> None:
         """Ask random data: the bound for any order, and which datapath and order gives the bits."""
-        step = self.pair.step if self.pair.step > 8 else 16
+        step = step_of(self.pair)
         draws = Draws(self.key, f"random {self.pair.text}")
         ratio, compared, outside = Fraction(0), 0, 0
         equal: set[str] | None = None

@@ -8,7 +8,6 @@ poorer one is tried, and what was left out is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from emu.base.errors import OperandError
 from emu.check.matmul.groups import Groups
-from emu.check.matmul.numbers import NARROW, Bits, Draws, Exact, Ints, bit_length, exact_of, in_units, product
+from emu.check.matmul.numbers import Bits, Draws, Exact, Ints, bit_length, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, Side, scale_codes
 from emu.contracts.form import integer_dtype
 from emu.spec import derive, get
@@ -26,7 +25,6 @@ from emu.spec.models.format import FloatFacts
 SHORT: Final = 4  # bits of a significand with which many products can be added
 CENTRES: Final = (0, 50, -50, 100, -100)  # exponents about which the windows of scales lie, where a format reaches so far
 REACH: Final = 26
-HOT: Final = 2  # of given shapes, how many one-hot rows have
 LADDER: Final = (
     *((wide, 4, 1) for wide in (12, 11, 10, 9, 8, 7, 6, 5, 4)), (4, 3, 1), (4, 2, 1), (4, 1, 1), (2, 1, 1), (1, 1, 1),
     *((bits, 1, period) for period in (2, 4, 8, 16, 32, 64, 128, 256, 512) for bits in (4, 1)),
@@ -206,12 +204,13 @@ def _scales(side: Side, found: list[Bits], draws: Draws, rows: int, blocks: int)
     if not all(len(window) for window in found):
         raise OperandError(f"{side.known.id}: no scale is short enough for these sums")
     tiles = -(-rows // side.rows)
-    drawn = draws.below(1 << 16, tiles + 1).tolist()
+    drawn = draws.below(1 << 16, tiles + 1)
+    row = np.arange(tiles)
+    first = drawn[1:] + row // len(found) * blocks
     out = np.empty((tiles, blocks), integer_dtype(side.scale))
-    for row in range(tiles):
-        window = found[(drawn[0] + row) % len(found)]
-        first = drawn[row + 1] + row // len(found) * blocks
-        out[row] = window[(np.arange(blocks) + first) % len(window)]
+    for number, window in enumerate(found):
+        mine = (drawn[0] + row) % len(found) == number
+        out[mine] = window[(np.arange(blocks)[None, :] + first[mine, None]) % len(window)]
     return np.repeat(out, side.rows, axis=0)[:rows]
 
 
@@ -255,7 +254,7 @@ def summed(pair: Pair, shape: tuple[int, int, int], limits: Limits, wide: str, t
                 continue
             said = f"scales of {wide} in windows of {bits} bits" if sides[wide].scale else "no scales"
             said += f", 1 of {period} elements of a live" if period > 1 else ""
-            return _operands(f"signed, windows of {wide}", codes, scales, proven, limits, said)
+            return operands_of(f"signed, windows of {wide}", codes, scales, proven, limits, said)
     raise OperandError(f"no signed set for M, N, K = {m}, {n}, {k} and {limits.bits} bits: {failed}")
 
 
@@ -276,7 +275,7 @@ def _empty(codes: Bits, side: Side, draws: Draws) -> None:
         codes[np.repeat(gone, size, axis=1)[:, : codes.shape[1]]] = side.zero
 
 
-def _operands(name: str, codes: dict[str, Bits], scales: dict[str, Bits | None], proven: Proven, limits: Limits, wide: str) -> Operands:
+def operands_of(name: str, codes: dict[str, Bits], scales: dict[str, Bits | None], proven: Proven, limits: Limits, wide: str) -> Operands:
     top = 1 << limits.bits
     full = int(((np.abs(proven.sums) >= top >> 1) & (proven.sums & 1 == 1)).sum())
     room = top - 1 - proven.magnitudes
@@ -337,7 +336,7 @@ def filled(pair: Pair, shape: tuple[int, int, int], limits: Limits, bulk: str, d
                 if not share:
                     break
                 continue
-            found = _operands("full range", dict(codes), dict(scales), proven, limits, f"sums of one sign up to 2^{limits.bits}, odd")
+            found = operands_of("full range", dict(codes), dict(scales), proven, limits, f"sums of one sign up to 2^{limits.bits}, odd")
             if best is None or found.full > best.full:
                 best = found
             break
@@ -475,46 +474,3 @@ def singles(a: Exact, b: Exact, hot: str, limits: Limits) -> tuple[Ints, Ints]:
     if bool((live & ((e < limits.least) | (e + bit_length(n) > limits.most))).any()):
         raise OperandError("a product leaves the accumulator's normal range")
     return (n, e) if hot == "a" else (n.T, e.T)
-
-
-def default_shapes(step: int) -> list[tuple[int, int, int]]:
-    """Return M, N, K off the tiles of 8 to 256, square and not; K a multiple of the blocks. step: what K is a multiple of."""
-    return [
-        (1, 1, step), (5, 3, 3 * step), (17, 33, 2 * step), (64, 64, 4 * step), (33, 17, 5 * step), (65, 129, 9 * step),
-        (128, 128, 16 * step), (130, 66, 17 * step), (1, 257, 33 * step), (257, 1, 65 * step), (47, 31, 129 * step),
-    ]  # fmt: skip
-
-
-def every_set(
-    pair: Pair, shapes: list[tuple[int, int, int]], limits: Limits, key: int, left: list[str], given: bool = False, first: int = 0
-) -> Iterator[Operands]:
-    """Yield the sets of a pair, each proven; one-hot rows first.
-
-    left: takes a line for each set that cannot be had.   given: ask no other shapes, one-hot rows have shapes of their own otherwise.
-    first: number of the first shape, which says what goes through windows.
-    """
-    draws = Draws(key, f"{pair.text} {limits}")
-    for hot in "ab":
-        own = shapes[:HOT] if given else hot_shapes(pair, hot)
-        for shape in own:
-            yield from _had(left, lambda shape=shape, hot=hot: one_hot(pair, shape, limits, hot, draws))
-        side = pair.a if hot == "a" else pair.b
-        if side.scale is not None and derive.codes(side.scale).bits > NARROW:
-            yield from _had(left, lambda shape=own[-1], hot=hot: one_hot(pair, shape, limits, hot, draws, long=True))
-    for turn, shape in enumerate(shapes, first):
-        for wide in "ab":
-            yield from _had(left, lambda wide=wide, shape=shape, turn=turn: summed(pair, shape, limits, wide, turn, draws))
-        yield from _had(left, lambda shape=shape, turn=turn: filled(pair, shape, limits, "ab"[turn % 2], draws))
-
-
-def hot_shapes(pair: Pair, hot: str) -> list[tuple[int, int, int]]:
-    """Return the shapes of one-hot rows: as many of them as K, one block and three."""
-    step = pair.step if pair.step > 8 else 16
-    return [(k, 37, k) if hot == "a" else (37, k, k) for k in (step, 3 * step)]
-
-
-def _had(left: list[str], make: object) -> Iterator[Operands]:
-    try:
-        yield make()  # type: ignore[operator]
-    except OperandError as error:
-        left.append(str(error))

@@ -7,7 +7,8 @@ import pytest
 
 from emu.base.errors import OperandError, SpecError
 from emu.check.matmul.pair import pair_of, side_of
-from emu.check.matmul.sets import every_set, limits_of
+from emu.check.matmul.asked import every_set
+from emu.check.matmul.sets import limits_of
 from emu.spec import get, names
 from emu.spec.contract import recipes_of_blocks
 
