@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import EmuError
+from emu.check.matmul.ends import WRAPS
 from emu.check.matmul.groups import column, of_groups
 from emu.check.matmul.mistakes import wrong_groups
 from emu.check.matmul.numbers import NARROW, Bits, Exact, exact_of, in_units, product
@@ -70,6 +71,27 @@ def unequal(one: Bits, other: Bits, pair: Pair) -> Bits:
     mask = one.dtype.type(derived.sign_bit - 1)
     nan = ((one & mask) > derived.inf) & ((other & mask) > derived.inf)
     return np.asarray((one != other) & ~(((one | other) & mask) == 0) & ~nan)
+
+
+def wrapped_blocks(cases: list[Case]) -> Found:
+    """Return the number of blocks at which an index of the scales wraps, where that gives every output of all questions; else nothing."""
+    blocks = max(case.asked.a.shape[1] // (case.pair.a.size or case.pair.b.size or 16) for case in cases)
+    for at, sides in combinations(WRAPS, ("ab", "a", "b")):
+        if at < blocks and all(_wraps(case, at, sides) for case in cases):
+            said = f"the index of the block wraps at {at} in the scales of {' and '.join(sides)}"
+            return {"hypothesis": said, "explains": f"{len(cases)} of {len(cases)} questions"}
+    return {}
+
+
+def _wraps(case: Case, at: int, sides: str) -> bool:
+    values = []
+    for name, side, codes, scales in (("a", case.pair.a, case.asked.a, case.asked.sa), ("b", case.pair.b, case.asked.b, case.asked.sb)):
+        if name in sides and scales is not None:
+            scales = scales[:, np.arange(scales.shape[1]) % at]
+        exact = side.values(codes, scales)
+        values.append(np.ldexp(exact.n.astype(np.float64), exact.e.astype(np.int32)))
+    made = case.encode(of_groups(case.asked, values[0] @ values[1].T))
+    return not bool((unequal(case.got, made, case.pair) & case.known).any())
 
 
 def locate(cases: list[Case]) -> Found:

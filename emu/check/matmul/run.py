@@ -21,7 +21,7 @@ from emu.check.matmul.groups import (
     picked,
     plain_shape,
 )
-from emu.check.matmul.locate import Case, locate, unequal, where
+from emu.check.matmul.locate import Case, locate, unequal, where, wrapped_blocks
 from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import Needs, Question, Seen, comparable, raw, sample, taken
@@ -332,9 +332,14 @@ class Check:
             return
         ranked = sorted(self.failed, key=lambda item: (min(item.got.shape) < 3, item.asked.a.shape[1] * item.got.size))
         first_of = {item.asked.shape: item for item in ranked[::-1]}  # other shapes tell more mistakes apart than more of one shape
-        cases = sorted(ranked, key=lambda item: first_of[item.asked.shape] is not item)[:TRIED]
-        found = locate(cases)
-        if not found.get("explains", "").startswith(f"{len(cases)} of") and not self.stored:
+        ranked = sorted(ranked, key=lambda item: first_of[item.asked.shape] is not item)
+        thin = () if self.several else thin_shapes(step_of(self.pair))
+        small = [item for item in ranked if item.asked.shape not in thin]
+        cases = (small or ranked)[:TRIED]
+        found = wrapped_blocks(cases)
+        if small and not found:
+            found = locate(cases)
+        if small and not found.get("explains", "").startswith(f"{len(cases)} of") and not self.stored:
             self.width()
         self.report.located = self.report.located or found
         if found and self.report.located is found:
