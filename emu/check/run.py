@@ -183,6 +183,14 @@ class _Checker:
                 low.arrays[name] = np.where(got[name] == high.arrays[name], high.arrays[name], low.arrays[name])
         return low
 
+    def expected(self, question: Question, engine: str, got: Arrays) -> Expected:
+        """Return what the contract says of a question; where its rows repeat those of a part, what it says of the part, repeated."""
+        if question.part is None or not self.takes_random:
+            return self.expect(question.operands, engine, got)
+        part = self.expect(question.part, engine, got)
+        shapes = {name: array.shape for name, array in got.items()}
+        return Expected(*({name: np.resize(array, shapes.get(name, array.shape)) for name, array in each.items()} for each in part))
+
     def ask(self, suite: str, question: Question) -> None:
         """Ask one question and keep what differs."""
         try:
@@ -201,7 +209,7 @@ class _Checker:
             raise TargetError("shape", f"{self.target.name} answered {name} to some questions alone: answer them each time, or never")
         self.asked, self.answered = self.asked + 1, answered
         engine = JUDGES.get(suite, "auto")
-        expected = self.expect(question.operands, engine, got)
+        expected = self.expected(question, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared

@@ -49,12 +49,14 @@ class Question:
 
     why: one flag of the directed rows, "exhaustive", "stratified" or "random" for each row; () where no row stands out.
     reach: what the inputs are known to reach, None where nobody looked.   layout: how x lies in memory, "" plainly.
+    part: rows of whose repetition the operands consist, so that the answers are those of the part repeated; None: all rows are their own.
     """
 
     operands: Arrays
     why: tuple[str, ...] = ()
     reach: Reach | None = None
     layout: str = ""
+    part: Arrays | None = None
 
 
 @dataclass(frozen=True)
@@ -303,6 +305,23 @@ def row_form(operation: Contract, kind: type[Form] = Form) -> Form:
         column.name: None if column.format is None else get("format", column.format) for column in operation.layout.inputs
     }
     return kind(operation, operands, {column.name: get("format", column.format or "") for column in columns if column.role == "out"})
+
+
+def repeated(part: Arrays, rows: int, main: str, why: str) -> Question:
+    """Return a question of so many rows that repeat those of a part, the last time as far as they go.
+
+    Operands of rows or of groups of rows, and random words of rows of whole words, are repeated; what the whole tensor shares is not.
+    """
+    height = len(part[main])
+    operands = {}
+    for name, array in part.items():
+        if not array.shape or array.size == 1:
+            operands[name] = array
+        elif len(array) == 1 and height > 1:  # random words that elements share, in one row
+            operands[name] = np.resize(array, (1, -(-array.size * rows // height)))
+        else:
+            operands[name] = np.resize(array, (-(-len(array) * rows // height), *array.shape[1:]))
+    return Question(operands, (why,), part=part)
 
 
 def even_parts(count: int, most: int = MOST_ROWS) -> list[tuple[int, int]]:

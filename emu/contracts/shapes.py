@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from math import lcm, prod
 from typing import Any, Final, TypeVar
 
-from emu.contracts.form import Asked, Bits, Form, Question
+from emu.contracts.form import Arrays, Asked, Bits, Form, Question, repeated
 
 SIZES: Final = (16, 32, 64, 128, 256, 512, 1024)
 MANY: Final = (1 << 16) + 1  # rows, blocks of a row or codes beyond 16 bits and beyond the limit of a launch grid
 MOST: Final = 1 << 23  # elements of a shape
+PART: Final = 61  # rows, or rows of tiles, that a large question repeats: a prime, so that an index that wraps at a power of two meets others
+WIDE: Final = 64  # columns of a question of MANY rows: beyond 2^22 elements
 LAYOUTS: Final = {  # how x lies in memory, see emu.check.targets.python.laid
     "transposed": "x a transposed view", "columns": "x every second column of an array", "rows": "x every second row of an array",
     "offset": "x inside of an array", "three": "x with three axes",
@@ -42,6 +44,9 @@ def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[
     chosen = (*map(prod, asked.shapes), *in_turn(LENGTHS, int), *many)
     sizes = dict.fromkeys(-(-length // step) * step for length in chosen)
     asks = [*((size, "") for size in sizes), *((48 * step, layout) for layout in IN_A_ROW if asked.calls == "arrays")]
+    if many:
+        part = form.completed({form.main: drawn(PART * WIDE * step)}, asked.key, "large")
+        yield repeated(part, -(-MANY * WIDE // step) * step, form.main, f"shape {-(-MANY * WIDE // step) * step}")
     if asked.calls in ("arrays", "pointers"):
         asks.append((0, ""))
     codes, begin = drawn(sum(size for size, _ in asks)), 0
@@ -64,3 +69,16 @@ def tiles(form: Form, asked: Asked, drawn: Callable[[tuple[int, int], str], dict
         if prod(shape) <= MOST:
             why = f"shape {shape[0]}x{shape[1]}"
             yield Question(form.completed(drawn(shape, why), asked.key, why), (why,))
+    if many:
+        yield from large((units[0], units[1]), lambda shape, why: form.completed(drawn(shape, why), asked.key, why), form.main)
+
+
+def large(units: tuple[int, int], made: Callable[[tuple[int, int], str], Arrays], main: str) -> Iterator[Question]:
+    """Yield a matrix of more rows than 16 bits count and more than 2^22 elements, whose rows repeat those of a part.
+
+    units: what rows and columns are multiples of.   made: a shape and a name of the generator -> all operands.   main: the name of x.
+    """
+    rows, columns = -(-MANY // units[0]) * units[0], -(-WIDE // units[1]) * units[1]
+    if rows * columns <= 2 * MOST:
+        why = f"shape {rows}x{columns}"
+        yield repeated(made((PART * units[0], columns), why), rows, main, why)

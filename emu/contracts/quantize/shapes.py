@@ -13,7 +13,7 @@ import numpy as np
 from emu.base.philox import stream_of
 from emu.contracts.drawn import KINDS, tensor
 from emu.contracts.form import Asked, Question
-from emu.contracts.shapes import LAYOUTS, MANY, MOST, SIZES, in_turn
+from emu.contracts.shapes import LAYOUTS, MANY, MOST, SIZES, in_turn, large
 from emu.spec.models.format import FloatFacts
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def in_shapes(form: QuantizeForm, asked: Asked) -> Iterator[Question]:
     for number, (rows, columns) in enumerate(chosen):
         yield question(form, (rows, columns), asked.key, number)
     tall, wide = (int(np.lcm(part, step)) for part, step in zip(form.tile, asked.multiple, strict=True))
+    if asked.calls != "programs":
+        yield from large((tall, wide), lambda shape, why: question(form, shape, asked.key, len(chosen), name=why).operands, "x")
     for number, layout in enumerate(LAYOUTS if lays else ()):
         if layout != "three" or form.draws is None:
             yield question(form, (6 * tall, 3 * wide), asked.key, len(chosen) + number, layout)
@@ -67,9 +69,9 @@ def in_shapes(form: QuantizeForm, asked: Asked) -> Iterator[Question]:
         yield question(form, (0, 4 * form.tile[1]), asked.key, 0)
 
 
-def question(form: QuantizeForm, shape: Shape, key: int, number: int, layout: str = "") -> Question:
-    """Return an ordinary tensor of a shape."""
-    stream = f"shapes {form.contract} {shape} {number}"
+def question(form: QuantizeForm, shape: Shape, key: int, number: int, layout: str = "", name: str = "") -> Question:
+    """Return an ordinary tensor of a shape. name: of the generator, beside shape and number."""
+    stream = f"shapes {form.contract} {shape} {number}{name}"
     x = tensor(form.source, number % len(KINDS), shape[0] * shape[1], shape[1], key, stream_of(stream)).reshape(shape)
     why = f"shape {shape[0]}x{shape[1]}" + (f", {LAYOUTS[layout]}" if layout else "")
     operands = form.completed({"x": x}, key, stream)
