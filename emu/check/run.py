@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
+from emu.check.again import LEAST, Again
 from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.inputs.suites import SUITES, completed, questions
 from emu.check.judge import judge
@@ -38,6 +39,7 @@ def check(
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
     shapes: Iterable[tuple[int, ...]] = (),
+    repeat: int = LEAST,
 ) -> Report:
     """Compare a kernel with a contract, bit for bit. It runs the target's code with the rights of this process.
 
@@ -45,6 +47,7 @@ def check(
     key: of the generator that draws inputs.   seconds: limit for one call, in a forked process; None: in this process, no limit.
     profile: dequantize profile for fake-quantized values, None: the recipe's first.   multiple: rows and columns that the kernel needs.
     finite: leave inputs with NaN or Inf out of every suite; the report says how many.   shapes: rows and columns of tensors to ask too.
+    repeat: how many questions are asked again at the end, cheap ones first.
     Returns: a report; its verdict is "nothing" when nothing was compared, "too_little" when a quantizer was right in all that was compared
     and too few of its decisions were: neither is a pass.
     Raises: SpecError (contract), OperandError (a suite or target that does not fit).   Tests: tests/check.
@@ -65,15 +68,16 @@ def check(
         from emu.check.targets.isolate import forked
 
         with forked(target, seconds) as isolated:
-            return _Checker(isolated, form, profile, multiple, finite, own).run(wanted, count, key)
-    return _Checker(target, form, profile, multiple, finite, own).run(wanted, count, key)
+            return _Checker(isolated, form, profile, multiple, finite, own, repeat).run(wanted, count, key)
+    return _Checker(target, form, profile, multiple, finite, own, repeat).run(wanted, count, key)
 
 
 class _Checker:
     """One check on its way."""
 
     def __init__(self, target: Target, form: Form, profile: str | None, multiple: tuple[int, int], finite: bool = False,
-                 shapes: tuple[tuple[int, ...], ...] = ()) -> None:  # fmt: skip
+                 shapes: tuple[tuple[int, ...], ...] = (), repeat: int = LEAST) -> None:  # fmt: skip
+        self.again = Again(repeat)
         self.target, self.form, self.profile, self.multiple = target, form, profile, multiple
         self.report = Report(target.name, str(form.contract))
         self.findings = Findings(form)
@@ -96,6 +100,7 @@ class _Checker:
                 self.ask_all(suite, count, key)
             if self.asked:
                 self.missing()
+                self.ask_again()
             if self.refused > 1:
                 self.report.notes.append(f"{self.refused} numbers of codes in a row were refused so: where that is meant, state multiple")
             self.report.failures = self.findings.failures(self)
@@ -126,6 +131,18 @@ class _Checker:
             self.report.notes.append(self.form.only_drawn())
         if self.report.suites.get(suite) == 0:
             self.report.notes.append(f"{suite}: nothing was compared: the contract's sources leave every answer open")
+
+    def ask_again(self) -> None:
+        """Ask the cheapest questions again in another order. Raises: TargetError (unstable: all was right, and now is not)."""
+        if self.stored or not self.takes_random:
+            self.report.notes.append(f"no question was asked again: the target {'is a file' if self.stored else 'draws by itself'}")
+            return
+        found = [text for _, text in self.again.differing(lambda kept: self.call(kept.operands, kept.layout))]
+        self.report.calls, self.report.again = self.again.calls, self.again.wanted
+        if found and not self.report.differing:
+            raise TargetError("unstable", f"{found[0]}: a call leaves something behind, or chance has a part")
+        if found:
+            self.report.notes.append(f"{len(found)} of {self.report.again} questions got another answer when asked again; {found[0]}")
 
     def missing(self) -> None:
         """Say which answers of the contract were never given; one beside codes, unless the target declares what it gives, makes no pass."""
@@ -208,6 +225,7 @@ class _Checker:
             name = next(name for name in (*self.form.answers, "values") if (name in answered) != (name in self.answered))
             raise TargetError("shape", f"{self.target.name} answered {name} to some questions alone: answer them each time, or never")
         self.asked, self.answered = self.asked + 1, answered
+        self.again.keep(question.operands, got, f"{suite}, {question.why[0] if len(set(question.why)) == 1 else 'rows of several kinds'}", question.layout)
         engine = JUDGES.get(suite, "auto")
         expected = self.expected(question, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
@@ -238,6 +256,7 @@ class _Checker:
         if sum(array.size for array in operands.values()) > 1 << 18 and self.asked:
             return
         again = self.call(operands)
+        self.again.calls += 1
         for name, array in got.items():
             if name not in again or not np.array_equal(again[name], array):
                 raise TargetError("unstable", f"{self.target.name} gave other {name} when it was asked again: it is not deterministic")

@@ -24,6 +24,9 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 )
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified, decisions, shapes; none: all.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stratified elements; never fewer than the suite's minimum.")
+@click.option(
+    "--repeat", default=60, show_default=True, type=click.IntRange(0), metavar="N", help="Questions asked again at the end, cheap ones first."
+)
 @click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the generator of inputs.")
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
 @click.option("--signature", metavar="TEXT", help='Of a C symbol: "f(x: const float*, n: size_t, codes: uint8_t*)".')
@@ -149,7 +152,7 @@ def _report(target: str | None, results: Path | None, contract: str, options: di
     from emu.check.targets.named import make
     from emu.spec.registry import added_folders
 
-    asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite", "shapes")}
+    asked = {name: options[name] for name in ("profile", "multiple", "count", "key", "finite", "shapes", "repeat")}
     gives = _gives(options["gives"])
     with progress() as bar, listening(lambda text: bar.update(task, description=f"check: {text}")):
         task = bar.add_task("check", total=None)
@@ -228,7 +231,7 @@ def _product(target: str | None, results: Path | None, contract: str, options: d
             given |= {"seconds": options["seconds"]} if own else {}
             late = options["seconds"] + (LATE if own else 0)
             with spawned(make, (target, contract, given, added_folders()), late) as isolated:  # type: ignore[arg-type]
-                return check_gemm(isolated, contract, **asked)
+                return check_gemm(isolated, contract, repeat=options["repeat"], **asked)
         except TargetError as error:
             return GemmReport(str(target), contract, error.verdict, message=str(error))  # type: ignore[arg-type]
 

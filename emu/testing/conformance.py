@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any
 
+from emu.check.again import LEAST
 from emu.check.attention.cache import check_cache
 from emu.check.attention.invariance import check_invariance
 from emu.check.attention.product import scores_product, values_product
@@ -41,6 +42,7 @@ def check_matmul(
     align: int = 1,
     batch_invariant: bool | None = None,
     bound: str | None = None,
+    repeat: int = LEAST,
     raises: bool = True,
     **adapter: Any,
 ) -> GemmReport:
@@ -57,6 +59,7 @@ def check_matmul(
     shapes of grouped and batched products: (E, M, N, K), M the rows of all groups, in a batch of each.
     batch_invariant: must the bits of a row be the same whatever the number of rows and its place? None: it is said, False: it is not asked.
     bound: tosa: bits are not asked; each error on random data must be inside of the bound that TOSA 1.1 (a draft) states.
+    repeat: how many questions are asked again at the end, cheap ones first.
     seconds: limit for one call, in a forked process.   adapter: takes (numpy or torch), packing, scale_layout, device, name.
     Returns: a report: verdict, located, accumulator_bits, epilogue, envelope_ratio, bound_ratio, equals, stages.
     Raises: AssertionError with the report's text; SpecError, OperandError for a call that has no meaning.
@@ -70,7 +73,7 @@ def check_matmul(
     target: Any = kernel if isinstance(kernel, GemmTarget) else python_gemm(kernel, contract, **adapter)
     report = check_gemm(
         target, contract, accumulate=accumulate, operands=operands, reduce=reduce, epilogue=epilogue, shapes=shapes, count=count, key=key,
-        seconds=seconds, batched=batched, align=align, batch_invariant=batch_invariant, bound=bound,
+        seconds=seconds, batched=batched, align=align, batch_invariant=batch_invariant, bound=bound, repeat=repeat,
     )  # fmt: skip
     if raises and report.verdict != "pass":
         raise AssertionError(report.text())
@@ -136,6 +139,7 @@ def check(
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
     shapes: Iterable[tuple[int, ...]] = (),
+    repeat: int = LEAST,
     raises: bool = True,
     **adapter: Any,
 ) -> Report:
@@ -143,7 +147,7 @@ def check(
 
     fn: a function on NumPy arrays or torch tensors, or a target.   contract: such as "quantize/nvfp4_te_ref"; of "matmul/A/B/OUT" the
     keywords are those of check_matmul.
-    suites, count, key, seconds, profile, multiple, finite, shapes: as emu.check.run.check.
+    suites, count, key, seconds, profile, multiple, finite, shapes, repeat: as emu.check.run.check.
     adapter: takes, gives, wants, packing, scale_layout, source, result, name, device, as emu.check.targets.python.python_target.
     raises: False returns the report whatever its verdict.
     Raises: AssertionError with the report's text, whose first line holds verdict and counterexample (also when nothing was compared or too
@@ -152,11 +156,11 @@ def check(
     """
     __tracebackhide__ = True  # pytest shows the line of the test that called this, and the report
     if contract.startswith("matmul/"):
-        asked: dict[str, Any] = {"count": count, "key": key, "seconds": seconds, "shapes": tuple(shapes) or None, "raises": raises}
+        asked: dict[str, Any] = {"count": count, "key": key, "seconds": seconds, "shapes": tuple(shapes) or None, "raises": raises, "repeat": repeat}
         return _product(fn, contract, adapter | asked)
     ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
     target: Any = fn if ready else python_target(fn, contract, **adapter)
-    asked = {"suites": suites, "count": count, "key": key, "seconds": seconds}
+    asked = {"suites": suites, "count": count, "key": key, "seconds": seconds, "repeat": repeat}
     with on_terminal(f"check of {target.name}"):
         report = run_check(target, contract, profile=profile, multiple=multiple, finite=finite, shapes=shapes, **asked)
     if raises and report.verdict != "pass":

@@ -36,7 +36,7 @@ OPTIONS = (*ASKED, "packing", "scale_layout", "wants")
 class _Recorder(Check):
     """A check that asks all its questions and judges none."""
 
-    def call(self, operands: dict[str, Bits]) -> Bits:
+    def call(self, operands: dict[str, Bits], exact: bool = True, kept: bool = True) -> Bits:
         """Keep the operands."""
         self.target.operands.append(operands)
         shape = result_shape(operands)

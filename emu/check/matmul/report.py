@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from emu.check.again import line
 from emu.check.report.model import _BROKEN, Report
 
 
@@ -71,4 +72,6 @@ def _lines(report: GemmReport) -> Iterator[str]:
         yield f"  largest error: {report.bound_ratio:.3g} of the bound"
     elif report.verdict == "pass":
         yield f"  on random data it equals: {report.equals or 'none of the datapaths and orders tried, which is no fault'}"
+    if report.again:
+        yield "  " + line(report.calls, report.again)
     yield from (f"  note: {note}" for note in report.notes)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
+from emu.check.again import LEAST, Again
 from emu.check.matmul import bound as bounds
 from emu.check.matmul import envelope
 from emu.check.matmul.epilogue import Program, programs, sees_stored, stored_values, to_result
@@ -60,6 +61,7 @@ def check_gemm(
     align: int = 1,
     batch_invariant: bool | None = None,
     bound: str | None = None,
+    repeat: int = LEAST,
 ) -> GemmReport:
     """Ask a target for products and return the report; see emu.testing.check_matmul. target: of emu.check.matmul.target, or of files.
 
@@ -72,7 +74,7 @@ def check_gemm(
         raise OperandError(f"count {count}: ask at least one shape")
     if bound is not None:
         bounds.check_pair(bound, pair, (*getattr(target, "wants", ()), *(["offsets"] if batched else [])))
-    asked = (pair, limits, epilogue, chosen[:count], key, shapes is not None, batched, align, batch_invariant, bound)
+    asked = (pair, limits, epilogue, chosen[:count], key, shapes is not None, batched, align, batch_invariant, bound, repeat)
     if seconds is not None:
         from emu.check.targets.isolate import forked
 
@@ -120,8 +122,9 @@ class Check:
     def __init__(
         self, target: Any, pair: Pair, limits: Limits, epilogue: str, shapes: list[tuple[int, ...]], key: int, given: bool,
         batched: bool = False, align: int = 1, batch_invariant: bool | None = None, bound: str | None = None,
+        repeat: int = LEAST,
     ) -> None:  # fmt: skip
-        self.bound = bound
+        self.bound, self.again = bound, Again(repeat)
         self.batched, self.align, self.invariance = batched, align, batch_invariant
         self.given = given  # a kernel that is asked for some shapes may take no others
         self.target, self.pair, self.limits, self.wanted, self.shapes, self.key = target, pair, limits, epilogue, shapes, key
@@ -145,6 +148,8 @@ class Check:
             if self.bound is None and not self.report.differing:
                 self.epilogue()
                 self.envelope()
+            if not self.stored:
+                self.ask_again()
             self.explain()
         except TargetError as error:
             self.report.verdict, self.report.message = error.verdict, str(error)  # type: ignore[assignment]
@@ -156,8 +161,26 @@ class Check:
         self.report.seconds = perf_counter() - begin
         return self.report
 
-    def call(self, operands: dict[str, Bits]) -> Bits:
-        """Call the target; on the first call, twice. Raises: TargetError."""
+    def ask_again(self) -> None:
+        """Ask the cheapest questions again in another order. Raises: TargetError (unstable: all was right, and now is not)."""
+        found, loose = [], 0
+        for kept, text in self.again.differing(lambda kept: {"d": self.call(dict(kept.operands), False, kept=False)}):
+            if kept.exact or self.invariance:
+                found.append(text)
+            loose += not kept.exact
+        self.report.calls, self.report.again = self.again.calls, self.again.wanted
+        if loose:
+            self.report.notes.append(
+                f"random data: {loose} questions got other bits when they were asked again: sums are added in an order that changes "
+                "from call to call" + (", which is no fault" if not self.invariance else "")
+            )
+        if found and not self.report.differing:
+            raise TargetError("unstable", f"{found[0]}: a call leaves something behind, or chance has a part")
+        if found:
+            self.report.notes.append(f"{len(found)} of {self.report.again} questions got another answer when asked again; {found[0]}")
+
+    def call(self, operands: dict[str, Bits], exact: bool = True, kept: bool = True) -> Bits:
+        """Call the target; on the first call, twice. exact: every bit of the answer is judged.   Raises: TargetError."""
         begin = perf_counter()
         try:
             answer = self.target(operands)
@@ -169,6 +192,9 @@ class Check:
         finally:
             self.report.target_seconds += perf_counter() - begin
         self.asked += 1
+        if kept:
+            shape = "x".join(map(str, (*operands["a_codes"].shape[:-1], operands["b_codes"].shape[-2], operands["a_codes"].shape[-1])))
+            self.again.keep(operands, {"d": np.asarray(found)}, f"call {self.asked}, M x N x K = {shape}", exact=exact)
         return np.asarray(found)
 
     def questions(self, limits: Limits, shapes: list[tuple[int, ...]], left: list[str]) -> Iterator[Question]:
@@ -252,7 +278,7 @@ class Check:
         powers = dict.fromkeys(("ta", "tb", "alpha", "beta"), 0)
         for shape in shapes:
             asked = envelope.drawn(self.pair, shape, self.limits, draws)  # type: ignore[arg-type]
-            got = self.call(Question(self.pair, asked, self.wants, powers, None).operands)
+            got = self.call(Question(self.pair, asked, self.wants, powers, None).operands, False)
             values = envelope.values_of(got, self.pair.out)
             found = bounds.judged(self.bound, self.pair, asked, values)
             many = found.squares > 1
@@ -476,13 +502,13 @@ class Check:
                 return
             powers = dict.fromkeys(("ta", "tb", "alpha", "beta"), 0)
             question = Question(self.pair, asked, self.wants, powers, None)
-            got = self.call(question.operands)
+            got = self.call(question.operands, False)
             live = np.ones((len(got), 1), bool) if asked.groups is None else asked.groups.live[:, None]
             exact = np.ldexp(asked.sums.astype(np.float64), asked.unit.astype(np.int32))
             worst, beyond = envelope.ratios(self.pair, asked, np.where(live, envelope.values_of(got, self.pair.out), exact), self.limits)
             ratio, compared, outside = max(ratio, worst), compared + int(live.sum()) * got.shape[1], outside + beyond
             for other, now, old in () if self.invariance is False else self.batches(asked):
-                again = self.call(Question(self.pair, other, self.wants, powers, None).operands)
+                again = self.call(Question(self.pair, other, self.wants, powers, None).operands, False)
                 invariant.append(not bool(unequal(again[now], got[old], self.pair).any()))
             here = {
                 name for name, found in envelope.candidates(self.pair, asked)

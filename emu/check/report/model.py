@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from emu.check.again import line
 from emu.check.model import Verdict
 from emu.contracts.reach import Reach
 from emu.explain.link import Part, lines_of
@@ -47,6 +48,7 @@ class Report:
 
     compared: codes compared; differing: of them, consequences left out.   suites: suite -> codes compared.
     engines: suite -> which engine said what is right.   notes: what was left out, and why.   message: of other verdicts.
+    calls: calls of the target whose bits were judged, shrinking left out; again: of them, questions asked again.
     reach: of a quantizer, what the inputs beside its decisions reached (emu.contracts.reach.Reach.data).
     """
 
@@ -62,6 +64,8 @@ class Report:
     statistics: list[dict[str, Any]] = field(default_factory=list)
     reach: dict[str, int] = field(default_factory=dict)
     message: str = ""
+    calls: int = 0
+    again: int = 0
     target_seconds: float = 0.0
     seconds: float = 0.0
 
@@ -158,6 +162,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield "  reached: " + Reach.line(report.reach)
     for test in report.statistics:
         yield f"  {test['name']}: {test['tests']} tests, {test['rejected']} rejected; {test['rule']}"
+    if report.again:
+        yield "  " + line(report.calls, report.again)
     yield from (f"  note: {note}" for note in report.notes)
 
 
