@@ -37,7 +37,7 @@ class TargetError(EmuError):
     """A kernel under test did what no contract allows.
 
     It raised, hung, answered with a wrong shape or dtype, changed its input, or was not deterministic.
-    verdict: "raises", "hangs", "shape", "dtype", "mutates" or "unstable".
+    verdict: "raises", "hangs", "shape", "dtype", "mutates", "unstable" or "padding".
     """
 
     def __init__(self, verdict: str, message: str) -> None:

@@ -26,15 +26,19 @@ class Difference:
 
 
 class Judged(NamedTuple):
-    """What came of one question. compared: codes that were compared.   differences: in the order of the stages, none empty."""
+    """What came of one question. compared: codes that were compared.   differences: in the order of the stages, none empty.
+
+    hidden: codes that were not, because a level that they follow from differs.
+    """
 
     compared: int
     differences: tuple[Difference, ...]
+    hidden: int = 0
 
 
 def judge(form: Form, expected: Expected, got: Arrays) -> Judged:
     """Compare the answers to one question. Raises: nothing; shapes were checked when the answers were read."""
-    compared, found = 0, []
+    compared, hidden, found = 0, 0, []
     spoiled: Bits | None = None
     for name in form.answers_of(got):
         want, have = expected.arrays[name], got[name]
@@ -43,17 +47,19 @@ def judge(form: Form, expected: Expected, got: Arrays) -> Judged:
         known = expected.known.get(name)
         if known is not None:
             wrong &= known
-            compared += int(np.count_nonzero(known))
-        else:
-            compared += want.size
-        if spoiled is not None and wrong.any():
-            wrong &= ~_touched(spoiled, wrong.shape)
+        behind = 0
+        if spoiled is not None:
+            touched = _touched(spoiled, wrong.shape)
+            wrong &= ~touched
+            behind = int(np.count_nonzero(touched if known is None else touched & known))
+        compared += (want.size if known is None else int(np.count_nonzero(known))) - behind
+        hidden += behind
         if wrong.any():
             found.append(Difference(name, wrong, int(np.count_nonzero(wrong))))
             if not form.by_row:
                 here = spread(wrong, elements_shape(form, expected, got))
                 spoiled = here.copy() if spoiled is None else spoiled | here
-    return Judged(compared, tuple(found))
+    return Judged(compared, tuple(found), hidden)
 
 
 def elements_shape(form: Form, expected: Expected, got: Arrays) -> tuple[int, ...]:

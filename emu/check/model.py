@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol
 
 from emu.contracts.form import Arrays
 
-Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "nothing", "too_little"]
+Verdict = Literal["pass", "differs", "raises", "hangs", "shape", "dtype", "mutates", "unstable", "padding", "nothing", "too_little"]
 Calls = Literal["arrays", "pointers", "programs", "files"]
 RAISED: Final = (Exception, SystemExit)  # of a kernel: sys.exit would end the check itself
 

@@ -117,6 +117,9 @@ class _Checker:
             self.report.reach = self.reach.data()
         if self.left_out is not None:
             self.report.notes.append(self.left_out.note())
+        self.report.unjudged = sorted(getattr(getattr(self.target, "reading", None), "unjudged", ()))
+        if self.report.unjudged:
+            self.report.notes.append(f"padding not judged, as nothing states what it holds: {'; '.join(self.report.unjudged)}")
         self.report.seconds = perf_counter() - begin
         return self.report
 
@@ -231,6 +234,7 @@ class _Checker:
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared
+        self.report.hidden += judged.hidden
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
         if question.reach is not None:
             self.reach.add(question.reach)

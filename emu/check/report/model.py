@@ -49,6 +49,7 @@ class Report:
     compared: codes compared; differing: of them, consequences left out.   suites: suite -> codes compared.
     engines: suite -> which engine said what is right.   notes: what was left out, and why.   message: of other verdicts.
     calls: calls of the target whose bits were judged, shrinking left out; again: of them, questions asked again.
+    hidden: codes that were not compared, because the scale of their block differs.   unjudged: padding that nothing says anything about.
     reach: of a quantizer, what the inputs beside its decisions reached (emu.contracts.reach.Reach.data).
     """
 
@@ -66,6 +67,8 @@ class Report:
     message: str = ""
     calls: int = 0
     again: int = 0
+    hidden: int = 0
+    unjudged: list[str] = field(default_factory=list)
     target_seconds: float = 0.0
     seconds: float = 0.0
 
@@ -127,7 +130,8 @@ def _clean(text: str) -> str:
 
 _BROKEN = {
     "raises": "the target raised", "hangs": "the target hung", "shape": "wrong shape", "dtype": "wrong dtype",
-    "mutates": "the target changed its input", "unstable": "the target is not deterministic", "nothing": "nothing was compared",
+    "mutates": "the target changed its input", "unstable": "the target is not deterministic",
+    "padding": "padding holds something else than its layout says", "nothing": "nothing was compared",
     "too_little": "too little was reached",
 }  # fmt: skip
 
@@ -142,11 +146,12 @@ def headline(report: Report) -> str:
     who = f"{report.target} against {report.contract}"
     if report.verdict in _BROKEN:
         return f"{report.verdict.upper().replace('_', ' ')}: {report.message or _BROKEN[report.verdict]}: {who}"
+    padding = ", padding not judged" if report.unjudged else ""
     if report.verdict == "pass":
-        return f"pass, {report.compared} codes equal: {who}"
+        return f"pass, {report.compared} codes equal{padding}: {who}"
     first = report.failures[0] if report.failures else None
     shown = "" if first is None else f" ({first.name}: {first.example.want} wanted, {first.example.got} given)"
-    return f"DIFFERS in {report.differing} of {report.compared} codes{shown}: {who}"
+    return f"DIFFERS in {report.differing} of {report.compared} codes{shown}{padding}: {who}"
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -162,6 +167,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield "  reached: " + Reach.line(report.reach)
     for test in report.statistics:
         yield f"  {test['name']}: {test['tests']} tests, {test['rejected']} rejected; {test['rule']}"
+    if report.hidden:
+        yield f"  not judged: {report.hidden} codes whose scale differs"
     if report.again:
         yield "  " + line(report.calls, report.again)
     yield from (f"  note: {note}" for note in report.notes)

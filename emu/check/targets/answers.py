@@ -9,18 +9,19 @@ from typing import Any, Final
 import numpy as np
 
 from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
-from emu.base.errors import TargetError
+from emu.base.errors import OperandError, TargetError
 from emu.check.model import RAISED
 from emu.contracts.form import FLAGS, Arrays, Bits, Form, Shape, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.ops.quantized import Quantized
-from emu.spec import derive, get
-from emu.spec.models import Format
+from emu.spec import derive, get, names
+from emu.spec.models import Format, Layout
 
 PACKINGS: Final = ("low_nibble_first", "high_nibble_first", "none")
 LAYOUTS: Final = {"row_major": "row_major", "128x4": "sf128x4"}
 ALIASES: Final = {"scales": "scale", "tensor_scale": "tensor", "y": "values", "out": "codes"}
 PACKED: Final = "packed"
+UNJUDGED: Final = ("places of the scale layout behind the rows and beside them", "the last half byte of rows with an odd number of codes")
 _TORCH_BITS: Final = {
     "float32": ("int32", "fp32"), "bfloat16": ("int16", "bf16"), "float16": ("int16", "fp16"), "float8_e4m3fn": ("uint8", "e4m3"),
     "float8_e5m2": ("uint8", "e5m2"), "float8_e8m0fnu": ("uint8", "e8m0"), "float4_e2m1fn_x2": ("uint8", PACKED),
@@ -34,12 +35,14 @@ class Reading:
 
     gives: None to infer; "codes", "packed" or "values"; names in the order of a tuple; or name of a mapping -> name of the contract.
     packing: of two codes in a byte.   scale_layout: of the innermost level.   seen: "packed" once codes came packed: they stay so.
+    unjudged: of UNJUDGED, what was there and is not looked at, because nothing states what it holds.
     """
 
     gives: str | tuple[str, ...] | Mapping[str, str] | None = None
     packing: str = "low_nibble_first"
     scale_layout: str = "row_major"
     seen: set[str] = field(default_factory=set)
+    unjudged: set[str] = field(default_factory=set)
 
 
 def named(found: Any, form: Form, reading: Reading) -> dict[str, Any]:
@@ -170,8 +173,10 @@ def read(found: Any, form: Form, operands: Arrays, reading: Reading, result: str
         packed = PACKED in (name, fmt) or (target == "codes" and _is_packed(bits.shape, shapes["codes"], wanted, reading.seen))
         if packed:
             bits = _unpacked(bits, shapes["codes"], reading.packing)
+            if shapes["codes"][-1] % 2:
+                reading.unjudged.add(UNJUDGED[1])
         elif target == _innermost(form) and reading.scale_layout != "row_major":
-            bits = _unswizzled(bits, shapes[target], reading.scale_layout)
+            bits = _unswizzled(bits, shapes[target], reading)
         out[target] = _shaped(target, _unsigned(target, bits, wanted), shapes[target])
     if not out:
         raise TargetError("shape", f"its answer names nothing of {', '.join(form.answers)}: declare gives=")
@@ -224,14 +229,36 @@ def _unpacked(bits: Bits, wanted: Shape, packing: str) -> Bits:
     return out
 
 
-def _unswizzled(bits: Bits, wanted: Shape, layout: str) -> Bits:
-    """Return scales by row and block out of a layout in memory; the padding of its tiles is not looked at."""
-    where = places(wanted[0], wanted[1], get("layout", LAYOUTS[layout]))
+def layout_named(name: str) -> Layout:
+    """Return the layout of scales of a name of LAYOUTS, or a layout's id. Raises: OperandError (none, or not of bytes of scales)."""
+    found = next((get("layout", known) for known in names("layout") if known == LAYOUTS.get(name, name)), None)
+    if found is None or found.facts.holds != "scales" or found.facts.code_bits != 8 or found.facts.word_bits is not None:
+        known = ", ".join(LAYOUTS)
+        raise OperandError(f"scale_layout {name!r} is unknown: one of {known}, or the id of a layout of scales of 8 bits (emu list layouts)")
+    return found
+
+
+def _unswizzled(bits: Bits, wanted: Shape, reading: Reading) -> Bits:
+    """Return scales by row and block out of a layout in memory.
+
+    Raises: TargetError (shape; padding: the layout says that it is zero, and it is not).
+    """
+    layout = layout_named(reading.scale_layout)
+    where = places(wanted[0], wanted[1], layout)
     flat = bits.reshape(-1)
     if flat.size <= int(where.max()):
         raise TargetError(
-            "shape", f"{flat.size} scale codes are too few for {wanted} in layout {layout}, which needs {int(where.max()) + 1}"
+            "shape", f"{flat.size} scale codes are too few for {wanted} in layout {reading.scale_layout}, which needs {int(where.max()) + 1}"
         )
+    rest = np.ones(flat.size, bool)
+    rest[where] = False
+    if layout.facts.padding == "zero" and bool(flat[rest].any()):
+        place = int(np.flatnonzero(rest & (flat != 0))[0])
+        raise TargetError(
+            "padding", f"byte {place} of the scales of {wanted} is padding and holds {int(flat[place]):#x}: layout {layout.id} says zero"
+        )
+    if layout.facts.padding is None and bool(rest.any()):
+        reading.unjudged.add(UNJUDGED[0])
     found: Bits = flat[where]
     return found
 

@@ -13,12 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError, ToolError
-from emu.check.targets.answers import PACKED, Reading, _innermost, read
+from emu.check.targets.answers import PACKED, Reading, _innermost, layout_named, read
 from emu.check.targets.signature import Parameter, parse_signature
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, integer_dtype
+from emu.spec.models.layout import Axis
 
 SIZES: Final = ("n", "rows", "columns")
+AXES: Final[tuple[Axis, ...]] = ("row", "idx")
 GUARD: Final = 1 << 14  # bytes before and behind each operand and answer
 FILL: Final = 0xA5
 _CTYPES: Final = {
@@ -109,10 +111,11 @@ class CTarget:
         return shape, f"u{item.size}"
 
     def _memory(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of a level in memory: of 128x4 tiles, padding included, where the scales lie so."""
+        """Return the shape of a level in memory: padding included, where the scales lie in tiles."""
         if self.reading.scale_layout == "row_major" or name != _innermost(self.form):
             return shape
-        return (-(-shape[0] // 128) * -(-shape[1] // 4) * 512,)
+        facts = layout_named(self.reading.scale_layout).facts
+        return (int(np.prod([-(-size // step) * step for size, step in zip(shape, map(facts.padded_to, AXES), strict=True)])),)
 
     def _buffer(self, item: Parameter, shapes: dict[str, tuple[int, ...]]) -> Bits:
         shape, dtype = self._place(item, shapes)

@@ -25,6 +25,7 @@ import numpy as np
 from emu.base.errors import EmuError, EngineError, FileError, OpenError, OperandError, ShapeError, SpecError, TargetError, ToolError
 from emu.base.inputs import parse_json
 from emu.check.model import Calls, Target
+from emu.check.targets.answers import UNJUDGED, Reading
 from emu.contracts.form import Arrays
 
 START_SECONDS = 120  # to import what a target needs
@@ -57,6 +58,7 @@ class IsolatedTarget:
         self.result: str | None = about["result"]
         self.calls: Calls = about["calls"]
         self.declared: bool = about["declared"]
+        self.reading = Reading()
         if about["wants"] is not None:
             self.wants = tuple(about["wants"])
 
@@ -68,6 +70,7 @@ class IsolatedTarget:
             raise TargetError("raises", f"{self.name}: {self._end()}") from None
         found = self._receive(self.seconds, "answering", ("result",))
         self.result = found["result"]
+        self.reading.unjudged.update(set(found.get("unjudged", ())) & set(UNJUDGED))
         answers: Arrays = found["arrays"]
         return answers
 
@@ -171,7 +174,8 @@ def _serve(pipe: Connection, make: Callable[..., Target], arguments: tuple[Any, 
         except EmuError as error:
             _send_error(pipe, error)
         else:
-            _send(pipe, "ok", {"result": target.result}, answers)
+            unjudged = sorted(getattr(getattr(target, "reading", None), "unjudged", ()))
+            _send(pipe, "ok", {"result": target.result, "unjudged": unjudged}, answers)
 
 
 def _send(pipe: Connection, kind: str, about: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError
 from emu.check.model import RAISED, Calls
-from emu.check.targets.answers import LAYOUTS, PACKINGS, Reading, named, read
+from emu.check.targets.answers import PACKINGS, Reading, layout_named, named, read
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names, integer_dtype
 from emu.spec.contract import parse
@@ -192,8 +192,7 @@ def python_target(
     form = form_of(parse(op), source, result)
     if packing not in PACKINGS:
         raise OperandError(f"packing {packing!r} is unknown: one of {', '.join(PACKINGS)}")
-    if scale_layout not in LAYOUTS:
-        raise OperandError(f"scale_layout {scale_layout!r} is unknown: one of {', '.join(LAYOUTS)}")
+    layout_named(scale_layout)
     own = _parameters(fn)
     wanted = tuple(item for item in form.extras if item in own) if wants is None else tuple(wants)
     check_names(wanted, EXTRAS, "wants")

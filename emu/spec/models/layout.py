@@ -38,6 +38,10 @@ class LayoutFacts(Part):
         min_length=2, max_length=16, description="fastest first; each axis is padded to a multiple of its last step"
     )
 
+    padding: Literal["zero", "any"] | None = Field(
+        default=None, description="what lies behind the rows and beside them: zero; any: anything; absent: no source states it"
+    )
+
     @model_validator(mode="after")
     def _every_code_has_one_place(self) -> LayoutFacts:
         for axis in ("row", "idx"):
