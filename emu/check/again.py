@@ -97,7 +97,7 @@ def _other(first: Arrays, second: Arrays) -> str:
 
 
 def rarest(calls: int) -> int:
-    """Return the most calls N of which one may be wrong, each by itself, so that so many calls show it with 95 %: (1 - 1/N)^calls <= 1/20."""
+    """Return the largest N for which a fault in 1 of N calls, by chance, shows in so many with 95 %: (1 - 1/N)^calls <= 1/20."""
     low, high = 1, calls + 2
     while high - low > 1:
         middle = (low + high) // 2

@@ -12,7 +12,7 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.again import LEAST, Again
 from emu.check.inputs.finite import LeftOut, finite_only
 from emu.check.inputs.suites import SUITES, completed, questions
-from emu.check.judge import judge
+from emu.check.judge import Difference, judge
 from emu.check.model import Calls, Target, Verdict
 from emu.check.progress import tell
 from emu.check.report.findings import Findings
@@ -211,6 +211,18 @@ class _Checker:
         shapes = {name: array.shape for name, array in got.items()}
         return Expected(*({name: np.resize(array, shapes.get(name, array.shape)) for name, array in each.items()} for each in part))
 
+    def once(self, part: Arrays, differences: Iterable[Difference], got: Arrays) -> Iterator[Difference]:
+        """Yield the differences of repeated rows: one that the part has with the same answer is counted there alone."""
+        shapes = self.form.shapes(part)
+        for difference in differences:
+            name, wrong = difference.name, difference.wrong
+            if wrong.ndim:
+                rows = shapes[name][0]
+                again = np.resize(wrong[:rows], wrong.shape) & (got[name] == np.resize(got[name][:rows], wrong.shape))
+                again[:rows] = False
+                wrong = wrong & ~again
+            yield Difference(name, wrong, int(np.count_nonzero(wrong)))
+
     def ask(self, suite: str, question: Question) -> None:
         """Ask one question and keep what differs."""
         try:
@@ -228,7 +240,8 @@ class _Checker:
             name = next(name for name in (*self.form.answers, "values") if (name in answered) != (name in self.answered))
             raise TargetError("shape", f"{self.target.name} answered {name} to some questions alone: answer them each time, or never")
         self.asked, self.answered = self.asked + 1, answered
-        self.again.keep(question.operands, got, f"{suite}, {question.why[0] if len(set(question.why)) == 1 else 'rows of several kinds'}", question.layout)
+        why = question.why[0] if len(set(question.why)) == 1 else "rows of several kinds"
+        self.again.keep(question.operands, got, f"{suite}, {why}", question.layout)
         engine = JUDGES.get(suite, "auto")
         expected = self.expected(question, engine, got)
         self.report.engines.setdefault(suite, engine if engine == "exact" else self.form.engine(question.operands))
@@ -238,7 +251,7 @@ class _Checker:
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
         if question.reach is not None:
             self.reach.add(question.reach)
-        for difference in judged.differences:
+        for difference in judged.differences if question.part is None else self.once(question.part, judged.differences, got):
             self.report.differing += difference.count
             self.findings.add(question, expected, got, difference)
         tell(f"{suite}, {self.report.compared} codes compared, {self.report.differing} differ")

@@ -24,9 +24,7 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
 )
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="directed, exhaustive, stratified, decisions, shapes; none: all.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Stratified elements; never fewer than the suite's minimum.")
-@click.option(
-    "--repeat", default=60, show_default=True, type=click.IntRange(0), metavar="N", help="Questions asked again at the end, cheap ones first."
-)
+@click.option("--repeat", default=60, show_default=True, type=click.IntRange(0), metavar="N", help="Questions asked again, cheap first.")
 @click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the generator of inputs.")
 @click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Limit for one call of the target.")
 @click.option("--signature", metavar="TEXT", help='Of a C symbol: "f(x: const float*, n: size_t, codes: uint8_t*)".')

@@ -14,7 +14,7 @@ from emu.contracts.form import Arrays, Asked, Bits, Form, Question, repeated
 SIZES: Final = (16, 32, 64, 128, 256, 512, 1024)
 MANY: Final = (1 << 16) + 1  # rows, blocks of a row or codes beyond 16 bits and beyond the limit of a launch grid
 MOST: Final = 1 << 23  # elements of a shape
-PART: Final = 61  # rows, or rows of tiles, that a large question repeats: a prime, so that an index that wraps at a power of two meets others
+PART: Final = 61  # rows (of tiles) that a large question repeats: a prime, so that an index that wraps at a power of two meets others
 WIDE: Final = 64  # columns of a question of MANY rows: beyond 2^22 elements
 LAYOUTS: Final = {  # how x lies in memory, see emu.check.targets.python.laid
     "transposed": "x a transposed view", "columns": "x every second column of an array", "rows": "x every second row of an array",

@@ -156,7 +156,8 @@ def check(
     """
     __tracebackhide__ = True  # pytest shows the line of the test that called this, and the report
     if contract.startswith("matmul/"):
-        asked: dict[str, Any] = {"count": count, "key": key, "seconds": seconds, "shapes": tuple(shapes) or None, "raises": raises, "repeat": repeat}
+        asked: dict[str, Any] = {"count": count, "key": key, "seconds": seconds, "shapes": tuple(shapes) or None, "raises": raises}
+        asked["repeat"] = repeat
         return _product(fn, contract, adapter | asked)
     ready = isinstance(fn, PythonTarget) or (hasattr(fn, "op") and hasattr(fn, "source"))
     target: Any = fn if ready else python_target(fn, contract, **adapter)

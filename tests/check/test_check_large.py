@@ -48,6 +48,15 @@ def test_a_quantizer_that_is_wrong_in_large_tensors_alone_fails(change, verdict)
     assert report.verdict == verdict and (verdict == "pass" or "65537x64" in report.failures[0].example.why)
 
 
+def test_a_difference_that_the_repeated_rows_share_is_counted_once():
+    def ends(found):
+        found["codes"][:, -1] ^= 8
+        return found
+
+    report = check(quantizer(ends), REF, suites=("shapes",))
+    assert report.verdict == "differs" and report.differing < 1 << 17  # MANY rows of one block are asked too, each on its own
+
+
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_operation_on_tensors_is_asked_more_than_2_to_the_22_elements(contract):
     """Its rows repeat those of a part, so the answers do; an index that wraps at a power of two meets another row."""

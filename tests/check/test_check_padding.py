@@ -1,4 +1,4 @@
-"""A pass says of padding what it knows: judged where a layout states it, else the first line says that it is not; codes behind a wrong scale."""
+"""Padding is judged where a layout states it, else the first line says that it is not; codes behind a wrong scale are not counted."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LAYOUT = """
 kind: "layout"
 id: "tiles_{word}"
 title: "tiles of 128 rows and 4 scales"
-status: "own"
+status: "proposed"
 facts:
   holds: "scales"
   code_bits: 8

@@ -92,7 +92,8 @@ def default_grouped(step: int, batched: bool, rows: int) -> list[tuple[int, ...]
     found = [(3, 29, 37, 3 * step), (5, 97, 19, 5 * step), (1, 33, 17, 2 * step), (4, 261, 9, step), (8, 5, 33, 9 * step)]
     found += [(2, 1, 1, 33 * step), (3, 19, 7, 257 * step)]
     if batched:
-        found = [(3, 16, 37, 3 * step), (5, 17, 19, 5 * step), (1, 33, 17, 2 * step), (2, 130, 9, step), (7, 1, 33, 9 * step), (2, 9, 5, 257 * step)]
+        found = [(3, 16, 37, 3 * step), (5, 17, 19, 5 * step), (1, 33, 17, 2 * step), (2, 130, 9, step), (7, 1, 33, 9 * step)]
+        found.append((2, 9, 5, 257 * step))
     up = [(e, -(-m // rows) * rows if batched else m, -(-n // rows) * rows, k) for e, m, n, k in found]
     return list(dict.fromkeys(up))
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from emu.check.matmul.ends import LISTED, legal_scales
 from emu.check.matmul.epilogue import to_result
 from emu.check.matmul.groups import SPREAD, Groups, column, spread
 from emu.check.matmul.numbers import Bits, Draws, bit_length, exact_of, trailing_zeros
 from emu.check.matmul.pair import Pair, Side
-from emu.check.matmul.ends import LISTED, legal_scales
 from emu.check.matmul.sets import Limits, Operands
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.value import power_of_two

@@ -13,6 +13,8 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.again import LEAST, Again
 from emu.check.matmul import bound as bounds
 from emu.check.matmul import envelope
+from emu.check.matmul.asked import default_shapes, every_set, is_long, step_of, thin_shapes
+from emu.check.matmul.ends import LISTED, LONG, legal_scales
 from emu.check.matmul.epilogue import Program, programs, sees_stored, stored_values, to_result
 from emu.check.matmul.groups import (
     checked_grouped,
@@ -27,8 +29,6 @@ from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import Needs, Question, Seen, comparable, raw, sample, taken
 from emu.check.matmul.report import GemmReport, Stage
-from emu.check.matmul.asked import default_shapes, every_set, is_long, step_of, thin_shapes
-from emu.check.matmul.ends import LISTED, LONG, legal_scales
 from emu.check.matmul.sets import Limits, Operands, limits_of, one_hot, summed
 from emu.contracts.form import FLAGS
 from emu.spec import derive

@@ -276,6 +276,7 @@ def _empty(codes: Bits, side: Side, draws: Draws) -> None:
 
 
 def operands_of(name: str, codes: dict[str, Bits], scales: dict[str, Bits | None], proven: Proven, limits: Limits, wide: str) -> Operands:
+    """Return a proven set as operands. wide: what it was built with."""
     top = 1 << limits.bits
     full = int(((np.abs(proven.sums) >= top >> 1) & (proven.sums & 1 == 1)).sum())
     room = top - 1 - proven.magnitudes

@@ -234,7 +234,7 @@ def layout_named(name: str) -> Layout:
     found = next((get("layout", known) for known in names("layout") if known == LAYOUTS.get(name, name)), None)
     if found is None or found.facts.holds != "scales" or found.facts.code_bits != 8 or found.facts.word_bits is not None:
         known = ", ".join(LAYOUTS)
-        raise OperandError(f"scale_layout {name!r} is unknown: one of {known}, or the id of a layout of scales of 8 bits (emu list layouts)")
+        raise OperandError(f"scale_layout {name!r} is unknown: one of {known}, or the id of a layout of scales of 8 bits")
     return found
 
 
@@ -248,7 +248,8 @@ def _unswizzled(bits: Bits, wanted: Shape, reading: Reading) -> Bits:
     flat = bits.reshape(-1)
     if flat.size <= int(where.max()):
         raise TargetError(
-            "shape", f"{flat.size} scale codes are too few for {wanted} in layout {reading.scale_layout}, which needs {int(where.max()) + 1}"
+            "shape",
+            f"{flat.size} scale codes are too few for {wanted} in layout {reading.scale_layout}, which needs {int(where.max()) + 1}",
         )
     rest = np.ones(flat.size, bool)
     rest[where] = False

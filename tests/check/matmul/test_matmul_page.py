@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import OperandError, SpecError
-from emu.check.matmul.pair import pair_of, side_of
 from emu.check.matmul.asked import every_set
+from emu.check.matmul.pair import pair_of, side_of
 from emu.check.matmul.sets import limits_of
 from emu.spec import get, names
 from emu.spec.contract import recipes_of_blocks

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, SpecError
+from emu.check.matmul.asked import every_set
 from emu.check.matmul.envelope import drawn
 from emu.check.matmul.numbers import Draws, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import comparable
 from emu.check.matmul.run import Check
-from emu.check.matmul.asked import every_set
 from emu.check.matmul.sets import Limits, _empty, limits_of
 from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
