@@ -29,8 +29,7 @@ facts:
 expect:
   - {{rows: 128, codes: 4, row: 1, idx: 0, place: 16}}
 open: []
-sources:
-  - {{ref: "own", where: "this test"}}
+sources: []
 """
 
 
