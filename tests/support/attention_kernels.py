@@ -18,11 +18,29 @@ def mask_of(queries, keys, shift=0, top=False):
     return np.arange(keys)[None] <= np.arange(queries)[:, None] + ahead + shift
 
 
+def fused(x, y):
+    """x @ y^T in binary32, each product added by a fused multiply and add in ascending order."""
+    total = np.zeros((*x.shape[:-1], y.shape[-2]), np.float32)
+    for place in range(x.shape[-1]):  # binary64 holds the product of two binary32 numbers
+        both = x[..., :, None, place].astype(np.float64) * y[..., None, :, place].astype(np.float64)
+        total = (both + total).astype(np.float32)
+    return total
+
+
+PLACES = {  # where the scale is multiplied in, each step rounded to the type of the kernel
+    "scores": lambda x, y, scale, product: product(x, y) * scale,
+    "q": lambda x, y, scale, product: product(x * scale, y),
+    "k": lambda x, y, scale, product: product(x, y * scale),
+    "both": lambda x, y, scale, product: product(x * np.sqrt(scale), y * np.sqrt(scale)),
+    "q and base": lambda x, y, scale, product: product(x * (scale * np.log2(np.e, dtype=x.dtype)), y) * np.log(2, dtype=x.dtype),
+}
+
+
 def kernel(
-    tile=0, dtype=np.float64, reverse=False, before=False, masked=None, change=None, scaling=lambda scale: scale, heads=None, quantize=None,
+    tile=0, dtype=np.float64, reverse=False, place="scores", product=lambda x, y: x @ y.swapaxes(-1, -2), masked=None, change=None, scaling=lambda scale: scale, heads=None, quantize=None,
     expose=False, exp=np.exp, finish=None, rescale=True,
 ):  # fmt: skip
-    """A kernel: tiles of keys with a running maximum, or two passes. Each keyword but the first four puts a mistake in, or P's recipe."""
+    """A kernel: tiles of keys with a running maximum, or two passes. Each keyword but the first five puts a mistake in, or P's recipe."""
 
     def attend(q, k, v, scale, causal):
         x, y, z = (values(part, dtype) for part in (q, k, v))
@@ -33,7 +51,7 @@ def kernel(
         y, z = y[:, index], z[:, index]
         rows, keys = x.shape[2], y.shape[2]
         scale = dtype(scaling(scale))
-        scores = (x * scale) @ y.swapaxes(-1, -2) if before else (x @ y.swapaxes(-1, -2)) * scale
+        scores = PLACES[place](x, y, scale, product)
         sees = mask_of(rows, keys) if causal else np.ones((rows, keys), bool)
         sees = masked(sees, causal) if masked else sees
         scores = np.where(sees, scores, -np.inf).astype(dtype)
@@ -70,8 +88,10 @@ def by_recipe(p):
 
 
 RIGHT = {
-    f"{tile or 'whole row'}, {dtype.__name__}{', reversed' * reverse}{', scaled first' * before}": kernel(tile, dtype, reverse, before)
-    for tile, dtype, reverse, before in combinations((0, 16, 48), (np.float32, np.float64), (False, True), (False, True))
+    f"{tile or 'whole row'}, {dtype.__name__}{', reversed' * reverse}{', scaled first' * (place == 'q')}": kernel(
+        tile, dtype, reverse, place
+    )
+    for tile, dtype, reverse, place in combinations((0, 16, 48), (np.float32, np.float64), (False, True), ("scores", "q"))
     if tile or not reverse
 }
 

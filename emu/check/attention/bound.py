@@ -1,6 +1,7 @@
 """What random operands may give: a proven interval for every output. Integers only; every step is rounded outward.
 
-Scores are exact sums; a kernel's own differ by at most delta = |scale| gamma_(D+4) sum |q k|, gamma_n = n u / (1 - n u), u = 2^-24. Its P
+Scores are exact sums; a kernel's own differ by at most delta = |scale| gamma_(D+6) sum |q k|, gamma_n = n u / (1 - n u), u = 2^-24: D
+products and sums, the scale in up to four roundings (its root, multiplied into Q and into K), and two of a change of base. Its P
 differs from exp(s - m) by a factor of at most 1 + eta: both deltas, 6 u per unit of distance from the maximum, e = 2^-exp_bits (1 + |x|) of
 the exponential, and e + 2 u for each tile, whose running maximum rescales once. With P in floating point the output then differs from
 the exact O by at most (2 eta + gamma) / (1 - eta) sum P |V| / sum P and its own rounding.
@@ -25,6 +26,7 @@ from emu.engines.exact.decode import decode_code
 from emu.spec import derive, get
 from emu.spec.models.format import FloatFacts
 
+CANCELLING: Final = 8  # roundings of a score of two products that cancel: sums with zeros are exact
 BITS: Final = 160  # fraction bits of a fixed-point number
 ONE: Final = 1 << BITS
 FINE: Final = 300  # fraction bits of sums of binary64 numbers, whose operands are codes
@@ -93,7 +95,7 @@ def _scores(question: Question, at: tuple[int, int, int], q: Any, k: Any) -> _Ro
     products = x[None, :] * y  # binary64 holds a product of two such operands, and Fraction adds them exactly
     index = [int(key) for key in np.flatnonzero(sees)]
     score = {key: total(products[key]) * scale for key in index}
-    slack = abs(scale) * gamma(shape.dim + 4)
+    slack = abs(scale) * gamma(shape.dim + 6)
     return _Row(index, score, {key: slack * total(np.abs(products[key])) for key in index})
 
 
@@ -116,8 +118,7 @@ def bound_of(question: Question, at: tuple[int, int, int], cached: dict[str, Any
     values = cached["v"][at[0], head_of(shape, at[1])]
     top = max(row.score.values())
     tile = contract.tile or shape.keys
-    tiles = -(-shape.keys // (contract.tile or 1)) if contract.maximum == "running" else 1
-    e = Fraction(1, 1 << contract.exp_bits)
+    tiles, e = _tiles(question), Fraction(1, 1 << contract.exp_bits)
     slack = max(row.error.values())
 
     def spread(distance: Fraction, error: Fraction) -> Fraction:
@@ -142,6 +143,43 @@ def bound_of(question: Question, at: tuple[int, int, int], cached: dict[str, Any
         return _rounded([m - w for m, w in zip(mids, wides, strict=True)], [m + w for m, w in zip(mids, wides, strict=True)], contract)
     v = {key: [Fraction(number) for number in values[key].tolist()] for key in row.index}
     return _quantized(question, row, p, v, tile, eta, steps, spread, slack, codes)
+
+
+def _tiles(question: Question) -> int:
+    """Return how often a running maximum may rescale."""
+    contract = question.contract
+    return -(-question.shape.keys // (contract.tile or 1)) if contract.maximum == "running" else 1
+
+
+def cancelling(question: Question) -> Any:
+    """Return the sum of the sizes of what cancels in a score of 0, times the scale: binary64 [batch, heads, queries], exact."""
+    shape = question.shape
+    heads = [head_of(shape, head) for head in range(shape.heads)]
+    q, k = question.values("q"), question.values("k")[:, heads].swapaxes(-1, -2)
+    live = (q @ k == 0) & question.contract.visible(shape.queries, shape.keys)
+    return np.where(live, np.abs(q) @ np.abs(k), 0).max(axis=-1) * question.scale
+
+
+def mean_bound(question: Question, means: Any, size: Any) -> tuple[Any, Any] | None:
+    """Return the least and the largest output of an exact question whose scores of 0 cancel, or None where the errors are too large to say.
+
+    means: the exact outputs.   size: of what cancels in each row.   P is not quantized. binary64, rounded outward by 2^-40.
+    """
+    contract, shape = question.contract, question.shape
+    tiles = _tiles(question)
+    e = 2.0**-contract.exp_bits
+    delta = 2 * float(gamma(CANCELLING)) * size + (tiles + 1) * (e + 2 * float(ULP)) + e
+    if bool((delta >= 0.5).any()):
+        return None
+    eta = delta + delta * delta
+    held = 2.0 ** (1 - contract.p_bits) if contract.p_bits < 24 else 0.0
+    share = (2 * eta + float(gamma(2 * shape.keys + 2 * tiles + 12)) + held) / (1 - eta)
+    heads = [head_of(shape, head) for head in range(shape.heads)]
+    most = np.abs(question.values("v"))[:, heads].max(axis=2, keepdims=True)
+    wide = (share[..., None] * most + shape.keys * float(TINY) * (1 + most)) * (1 + 2.0**-40) + np.abs(means) * 2.0**-40
+    half, least = _steps(contract)
+    low, high = means - wide, means + wide
+    return low - np.abs(low) * half - least, high + np.abs(high) * half + least
 
 
 def _quantized(
@@ -230,10 +268,15 @@ def _multiplier(contract: Attention) -> Fraction:
 
 def _rounded(low: list[Fraction], high: list[Fraction], contract: Attention) -> Bound:
     """Widen an interval by the rounding to the format of the result."""
+    half, least = (Fraction(step) for step in _steps(contract))
+    return Bound([x - abs(x) * half - least for x in low], [x + abs(x) * half + least for x in high])
+
+
+def _steps(contract: Attention) -> tuple[float, float]:
+    """Return half a step of the result for a number of 1, and the least step; powers of two."""
     facts = contract.out.facts
     assert isinstance(facts, FloatFacts)
-    half, least = Fraction(1, 1 << (facts.frac_bits + 1)), Fraction(2) ** (1 - facts.bias - facts.frac_bits)
-    return Bound([x - abs(x) * half - least for x in low], [x + abs(x) * half + least for x in high])
+    return 2.0 ** -(facts.frac_bits + 1), 2.0 ** (1 - facts.bias - facts.frac_bits)
 
 
 def fraction_of(code: int, fmt: str) -> Fraction | None:

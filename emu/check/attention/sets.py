@@ -2,8 +2,10 @@
 
 A query scores exactly 0 with 1, 2, 4 or 8 of the keys that it sees, and at most -GAP (after the scale) with all others. Its P is 1
 for the former and exp of at most -GAP for the latter: 0 in binary32, and lost beside any sum here in binary64. The sum is a mean of
-a power of two of rows of V, exact in every order; a running maximum rescales by 1, or by a factor that is lost. Scores of 0 stay 0 under
-every scale, whether it multiplies Q, the score, or stands in a fused multiply and add. prove holds each question to this, in integers.
+a power of two of rows of V, exact in every order; a running maximum rescales by 1, or by a factor that is lost. prove holds each question
+to this, in integers. In half of the rows every product of a score of 0 is 0: such a score stays 0 wherever the scale, or the change of
+base, is multiplied in. In the others two products cancel, which shows a wrong scale of a block; a scale that was multiplied into Q or K
+before leaves the rounding of one product in a fused multiply and add, so those rows are held to a bound (bound.py).
 """
 
 from __future__ import annotations
@@ -276,7 +278,10 @@ def _query(
         raise OperandError("no group of the keys that a query sees has a power of two of members")
     codes = np.where(patterns[target], _signed(short, draws, -signs), side.zero)
     question.codes["q"][at] = codes
-    _balance(question, "q", at, pair, draws, -1, short)
+    if sum(at) % 2 == 0:
+        question.codes["q"][at][list(pair)] = side.zero
+    else:
+        _balance(question, "q", at, pair, draws, -1, short)
 
 
 def weights(question: Question, batch: int, head: int) -> Bits:

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from support.attention_kernels import RIGHT, WRONG, by_recipe, kernel, values
+from support.attention_kernels import PLACES, RIGHT, WRONG, by_recipe, fused, kernel, values
 
 import emu
 from emu.base.errors import EmuError
-from emu.check.attention.bound import bound_of
+from emu.check.attention.bound import bound_of, cancelling
 from emu.check.attention.contract import Attention, attention_of
 from emu.check.attention.sets import Question, Shape, random_question, strict_question
 from emu.check.matmul.numbers import Draws
@@ -33,7 +33,9 @@ def test_two_elements_of_different_blocks_cancel_in_every_score():
     question = strict_question(contract, Shape(*SHAPES[0]), 0.125, Draws(1, "pair"), dict.fromkeys("qkv", 0))
     keys, queries = question.values("k")[..., [0, 16]], question.values("q")[..., [0, 16]]
     assert (keys[..., 0] == keys[..., 1]).all() and (queries[..., 0] == -queries[..., 1]).all()
-    for pairs in (keys, queries):
+    rows = np.indices(queries.shape[:3]).sum(axis=0) % 2 == 1
+    assert not queries[~rows].any() and not cancelling(question)[~rows].any() and 8 * (cancelling(question) > 0).sum() > rows.sum()
+    for pairs in (keys, queries[rows]):
         assert 8 * np.count_nonzero(pairs) > pairs.size and len(np.unique(np.abs(pairs))) > 2
 
 
@@ -53,6 +55,56 @@ def test_right_kernels_pass(name):
     assert report.verdict == "pass" and report.exact > 1000 and report.bounded > 500 and report.bound_ratio < 1
     found = json.loads(report.json())
     assert [found[name] for name in ("exact", "bounded", "exposed", "located")] == [report.exact, report.bounded, False, ""]
+
+
+ODD = {"shapes": [(1, 2, 2, 3, 48, 128), (1, 2, 1, 4, 32, 64)], "scales": (None, 0.3, 1 / 7)}  # None: 1 / sqrt(dim)
+
+
+def asked_at(scale, name, change=lambda scale: scale, p=None, **given):
+    """Check a kernel that multiplies a scale in at a place, by fused multiplications and additions in binary32."""
+    fn = kernel(dtype=np.float32, place=name, product=fused, scaling=change, quantize=by_recipe if p else None)
+    without = (lambda q, k, v, causal: fn(q, k, v, np.float32(1 / np.sqrt(q.shape[-1])), causal)) if scale is None else fn
+    words = {"p": p, "maximum": "whole row"} if p else {}
+    return check_attention(without, *THREE, shapes=ODD["shapes"], scales=scale and [scale], raises=False, **words, **given)
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("scale", ODD["scales"])
+@pytest.mark.parametrize("name", PLACES)
+def test_a_scale_passes_wherever_it_is_multiplied_in(name, scale):
+    report = asked_at(scale, name)
+    assert report.verdict == "pass" and report.exact > 200 and report.bounded > 200, report.text()
+
+
+@pytest.mark.cases(1, 3)
+@pytest.mark.parametrize("name", ["both", "q", "scores"])
+def test_a_scale_passes_before_a_quantized_p(name):
+    assert asked_at(0.3, name, p="nvfp4_te_ref").verdict == "pass"
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("off", [lambda s: s * s, lambda s: 1.0, lambda s: s * (1 + 2.0**-12), lambda s: s * (1 - 2.0**-12)])
+@pytest.mark.parametrize("name", PLACES)
+def test_a_wrong_scale_fails_wherever_it_is_multiplied_in(name, off):
+    assert asked_at(0.3, name, change=off).verdict == "differs"
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("name", PLACES)
+def test_outputs_one_bit_off_fail_wherever_the_scale_is_multiplied_in(name):
+    for off in (-1, 1):
+        fn = kernel(0, np.float32, place=name, product=fused, finish=lambda f, out, total, off=off: (f.view(np.int32) + off).view(np.float32))
+        assert check_attention(fn, *THREE, shapes=ODD["shapes"][:1], raises=False).verdict == "differs"
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("name", ["scales of the keys ignored", "scales of the values for the keys", "element of the keys missing"])
+@pytest.mark.parametrize("key", range(4))
+def test_a_wrong_scale_of_a_block_fails_in_every_key(name, key):
+    """What the cancelling rows are for; a kernel that does not take the scale is asked less."""
+    wrong = WRONG[name]
+    report = check_attention(lambda q, k, v, causal: wrong(q, k, v, 0.125, causal), *THREE, shapes=SHAPES[:1], key=key, raises=False)
+    assert report.verdict == "differs"
 
 
 @pytest.mark.exhaustive
