@@ -11,7 +11,7 @@ import numpy as np
 from emu.base.errors import OperandError, TargetError
 from emu.check.again import LEAST, Again
 from emu.check.inputs.finite import LeftOut, finite_only
-from emu.check.inputs.suites import SUITES, completed, questions
+from emu.check.inputs.suites import SUITES, completed, questions, widened
 from emu.check.judge import Difference, judge
 from emu.check.model import Calls, Target, Verdict
 from emu.check.progress import tell
@@ -191,13 +191,10 @@ class _Checker:
 
     def expect(self, operands: Arrays, engine: str, got: Arrays) -> Expected:
         """Return what the contract says of the answers that were given; of two codes that can be, the one that came."""
+        values = "values" in got
         if self.takes_random or self.form.draws is None:
-            return expect(self.form, operands, engine, self.target.result, self.profile, "values" in got)
-        found = []
-        for integer in (0, (1 << self.form.draws.random_operand[1]) - 1):
-            random = np.full_like(operands["random"], integer)
-            found.append(expect(self.form, {**operands, "random": random}, engine, self.target.result, self.profile, "values" in got))
-        low, high = found
+            return expect(self.form, operands, engine, self.target.result, self.profile, values)
+        low, high = self.ends(operands, engine, values)
         for name in ("codes", "values"):
             if name in got:
                 low.arrays[name] = np.where(got[name] == high.arrays[name], high.arrays[name], low.arrays[name])
@@ -222,6 +219,29 @@ class _Checker:
                 again[:rows] = False
                 wrong = wrong & ~again
             yield Difference(name, wrong, int(np.count_nonzero(wrong)))
+
+    def ends(self, operands: Arrays, engine: str, values: bool) -> tuple[Expected, Expected]:
+        """Return the answers under the least and under the largest random integers, of the codes of the padding too."""
+        form, draws = self.form, self.form.draws
+        assert draws is not None
+        shape = operands[form.main].shape
+        whole = operands if form.by_row else widened(form, operands, (*form.shapes(operands)["codes"],))
+        found = []
+        for integer in (0, (1 << draws.random_operand[1]) - 1):
+            given = {**whole, "random": np.full_like(whole["random"], integer)}
+            answer = expect(form, given, engine, self.target.result, self.profile, values)
+            if values and not form.by_row:
+                parts = tuple(slice(size) for size in shape)
+                for arrays in (answer.arrays, answer.known):
+                    arrays.update({name: array[parts] for name, array in arrays.items() if name == "values"})
+            found.append(answer)
+        return found[0], found[1]
+
+    def by_reference(self, operands: Arrays, values: bool) -> tuple[Expected, ...]:
+        """Return what the reference model allows: one answer, or of a target that draws by itself the two ends."""
+        if self.takes_random or self.form.draws is None:
+            return (expect(self.form, operands, "exact", self.target.result, self.profile, values),)
+        return self.ends(operands, "exact", values)
 
     def ask(self, suite: str, question: Question) -> None:
         """Ask one question and keep what differs."""

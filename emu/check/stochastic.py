@@ -46,6 +46,9 @@ def judge_distribution(checker: _Checker) -> list[Failure]:
     if row is None:
         checker.report.notes.append("the distribution is not judged: the contract names no inputs at known parts of an interval")
         return []
+    if hidden(checker) and checker.form.draws is not None and checker.form.draws.random_operand[0] > 1:
+        checker.report.notes.append("the distribution is not judged: the target gives values alone, and elements share random integers")
+        return []
     first, second, chance = chances(checker, row)
     answers = [ask_again(checker, row) for _ in range(CALLS)]
     checker.report.compared += sum(answer.size for answer in answers)
@@ -53,6 +56,11 @@ def judge_distribution(checker: _Checker) -> list[Failure]:
     found += means(np.concatenate(answers), first, second, chance)
     found += independence(checker, half)
     return judged(checker, found)
+
+
+def hidden(checker: _Checker) -> bool:
+    """Tell whether the target gives values and no codes: those are judged then."""
+    return "codes" not in checker.answered
 
 
 def chances(checker: _Checker, row: Bits) -> tuple[Bits, Bits, list[Fraction]]:
@@ -81,7 +89,9 @@ def under(checker: _Checker, row: Bits, random: Bits) -> Bits:
         return form.each(row, random)
     operands = shaped(form, row, 1)
     operands["random"] = random.astype(integer_dtype(None, form.draws.random_bits)).reshape(operands[form.main].shape)
-    return expect(form, operands, "auto").arrays["codes"].reshape(-1)[: row.size]
+    name = "values" if hidden(checker) else "codes"
+    found = expect(form, operands, "auto", checker.target.result, checker.profile, name == "values")
+    return found.arrays[name].reshape(-1)[: row.size]
 
 
 def shaped(form: Form, row: Bits, count: int) -> dict[str, Bits]:
@@ -90,6 +100,8 @@ def shaped(form: Form, row: Bits, count: int) -> dict[str, Bits]:
     operands: dict[str, Bits] = {form.main: whole.reshape(-1) if form.by_row else whole}
     if "tensor_amax" in form.extras:
         operands["tensor_amax"] = form.unit_amax()
+    if form.transform is not None and "signs" in form.extras:
+        operands["signs"] = np.array(int(form.transform.facts.signs, 16), "u4")
     return operands
 
 
@@ -97,7 +109,7 @@ def ask_again(checker: _Checker, row: Bits) -> Bits:
     """Return the codes of DRAWS times a row of inputs, [DRAWS, places]. Raises: TargetError."""
     operands = shaped(checker.form, row, DRAWS)
     got: Arrays = checker.call(operands)
-    return got["codes"].reshape(DRAWS, -1)[:, : row.size]
+    return got["values" if hidden(checker) else "codes"].reshape(DRAWS, -1)[:, : row.size]
 
 
 def buckets(answers: Bits, first: Bits, second: Bits, chance: list[Fraction]) -> list[Test]:

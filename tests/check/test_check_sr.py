@@ -10,7 +10,10 @@ import pytest
 import emu
 from emu.base import philox
 from emu.check import stochastic
+from emu.check.run import _Checker
 from emu.check.stochastic import RATE, holm, lower_tail, p_value
+from emu.check.targets.python import python_target
+from emu.contracts import form_of
 from emu.testing import check
 
 CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"
@@ -149,3 +152,60 @@ def test_a_recipe_that_draws_is_judged_in_blocks():
     assert check(kernel(""), RECIPE, suites=("directed",)).verdict == "pass"
     report = check(kernel("zeros"), RECIPE, suites=("directed",), raises=False)
     assert {failure.name for failure in report.failures} == {"random"}
+
+
+def drawing(key, answer, fault=None):
+    """A kernel of ufp4_sr that takes signs, pads by itself and draws for the padding too. fault: what is done to its codes."""
+    own = Kernel(key)
+
+    def kernel(x, signs):
+        padded = np.pad(x, ((0, 0), (0, -x.shape[1] % 16)))
+        q = emu.quantize(padded, "ufp4_sr", signs=signs, random=own.integers(padded.size).reshape(padded.shape))
+        codes = np.array(q.codes)
+        if fault:
+            fault(codes.reshape(-1))
+        with np.errstate(all="ignore"):
+            values = emu.decode(codes, "e1m2") * np.repeat(emu.decode(q.scales, "fp32"), 16, axis=1)
+        return (codes, np.asarray(q.scales)) if answer == "codes" else values[:, : x.shape[1]]
+
+    return kernel
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(("answer", "suites"), [("codes", ("directed",)), ("values", ("directed",)), ("codes", ("shapes",))])
+def test_a_kernel_that_takes_signs_and_draws_passes_whatever_it_answers(answer, suites):
+    """Signs are an operand of the draws too; of the padding either code is right."""
+    report = check(drawing(7, answer), RECIPE, suites=suites)
+    assert report.verdict == "pass" and all(item["rejected"] == 0 for item in report.statistics) and len(report.statistics) == 4
+
+
+def test_of_the_padding_either_code_is_right_and_no_other():
+    """Blocks of 5 and of 21 elements: the rotation fills the padding."""
+    x = np.linspace(-3, 3, 10 * 21, dtype=np.float32).reshape(10, 21)
+    padded = np.pad(x, ((0, 0), (0, 11)))
+    low, high = (emu.quantize(padded, "ufp4_sr", signs=0x391A, random=np.full(padded.shape, word, np.uint8)) for word in (0, 255))
+    form = form_of(RECIPE, "fp32")
+    operands = form.completed({"x": x.view(np.uint32), "signs": np.array(0x391A, "u4")}, 1, "")
+    checker = _Checker(python_target(drawing(1, "codes"), RECIPE), form, None, (1, 1))
+    for engine in ("auto", "exact"):
+        ends = checker.ends(operands, engine, True)
+        assert [np.array_equal(end.arrays["codes"], want.codes) for end, want in zip(ends, (low, high), strict=True)] == [True, True]
+        assert ends[0].arrays["values"].shape == x.shape
+    assert (low.codes[:, 21:] != high.codes[:, 21:]).any()
+
+
+def every(codes):
+    codes[255::256] = codes[255::256] + 1 & 15
+
+
+def some(codes):
+    codes[philox.words(3, codes.size, 0, 1) & np.uint32(255) == 0] ^= 4
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("answer", ["codes", "values"])
+@pytest.mark.parametrize("fault", [every, some])
+def test_a_kernel_that_draws_and_changes_a_code_now_and_then_gets_its_verdict(fault, answer):
+    """No part of the question may show it again: the whole is the counterexample, judged by what its draws allow."""
+    report = check(drawing(5, answer, fault), RECIPE, suites=("stratified",), raises=False)
+    assert report.verdict == "differs" and report.failures and report.differing > 100
