@@ -363,8 +363,9 @@ class TransformForm(Form):
             return found
         signs = int(operands["signs"]) if "signs" in operands else int(op.facts.signs, 16)
         ends, fmt = any_order(operands["x"], op.source, op.transform, signs), get("format", op.facts.result)
-        low, high, given = (ordered(codes, fmt) for codes in (ends.low, ends.high, got["values"]))
-        masked = ((ends.low != ends.high) & (low <= given) & (given <= high)) | ends.free
+        low, high, given, wanted = (ordered(codes, fmt) for codes in (ends.low, ends.high, got["values"], found.arrays["values"]))
+        zero = (wanted == 0) & (given == 0) & (found.arrays["values"] != got["values"])  # an order that subtracts sums decides its sign
+        masked = ((low != high) & (low <= given) & (given <= high)) | ends.free | zero
         return Expected(found.arrays, {**found.known, "values": ~masked}) if masked.any() else found
 
     def engine(self, operands: Arrays) -> str:

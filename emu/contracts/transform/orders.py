@@ -51,10 +51,7 @@ def any_order(codes: Bits, source: Format, transform: Transform, signs: int) -> 
         middle = np.where(finite, (plain @ matrix.T) * scale, np.nan)
         top = float(decode_top(to))
         free = (whole * max(scale, 1) * (1 + 2 * share) > top) & np.ones(middle.shape, bool)
-    low, high = (_rounded(ends, transform) for ends in (middle - wide, middle + wide))
-    negative = np.array([(np.signbit(x * row) & (x == 0)).all(axis=1) for row in matrix]).T  # -0 alone: the sum may begin with +0
-    sign = derive.codes(get("format", facts.result)).sign_bit
-    low, high = (np.where(negative, end, found).astype(found.dtype).reshape(codes.shape) for end, found in ((sign, low), (0, high)))
+    low, high = (_rounded(ends, transform).reshape(codes.shape) for ends in (middle - wide, middle + wide))
     return Ends(low, high, (free & ~np.isnan(x).any(axis=1, keepdims=True)).reshape(codes.shape))
 
 
