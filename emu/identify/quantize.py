@@ -14,6 +14,7 @@ from emu.check.model import Target
 from emu.contracts.form import takes_signs
 from emu.contracts.quantize.variants import Variant, code_variants, documented, family, scale_variants, shape_of
 from emu.identify.cases import confirming, plain
+from emu.identify.decisions import Beside, beside_decisions, told_of_decisions
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
 from emu.identify.model import Axis, Departure, Identity, Pair, PairVerdict
@@ -93,6 +94,15 @@ class QuantizeAnswers:
         good, compared = self.agreement(item, names)
         return int((good & compared).sum())
 
+    def nearness(self, item: Variant, names: Sequence[str]) -> tuple[int, int]:
+        """Return on how many rows those answers agree, and how many codes do of rows whose levels agree."""
+        wanted, codes = self.expected(item), self.answers.get("codes")
+        score = self.score(item, names)
+        if codes is None or "codes" not in names or wanted["codes"].shape != codes.shape:
+            return score, 0
+        right, _ = self.agreement(item, [name for name in names if name != "codes"])
+        return score, int(((wanted["codes"] == codes) & (codes != OPEN) & right[:, None]).sum())
+
 
 def identify_quantize(
     target: Target, among: Sequence[str] | None, multiple: tuple[int, int] = (1, 1), shapes: Sequence[tuple[int, int]] = ()
@@ -126,16 +136,24 @@ def identify_quantize(
     if kind != "nearest" and known_view:
         items, other = _confirmed(target, layout, asked, known, items)
         if other is None:
+            items, beside = _decided(target, layout, asked, items)
             items = told_of_signs(target, items) if asked.unsigned else items
-            found_it = report(target, layout, asked, known, "documented" if items[0].is_documented else "variant", items)
+            kind = "documented" if items[0].is_documented else "variant"
+            found_it = told_of_decisions(report(target, layout, asked, known, kind, items), beside)
+            if found_it.kind == "nearest":
+                return found_it
             return confirmed_at(target, layout.views, items[0].recipe, asked.source, shapes, found_it, items[0].base)
         shown = other
     plain_kind, plain_items = _decode(asked.finite(), known)
+    if kind == plain_kind == "nearest":  # how NaN and Inf are taken does not say what is near where all else differs
+        items = plain_items
     if plain_kind != "nearest" and known_view:
         items, other = _confirmed(target, layout, asked.finite(), known, plain_items)
         special, shown = other is None, other or shown
     if special:
-        return report(target, layout, shown, known, "nearest", items, special)
+        items, beside = _decided(target, layout, asked.finite(), items)
+        found_it = report(target, layout, shown, known, "nearest", items, all(each.departure is None for each in beside))
+        return told_of_decisions(found_it, beside)
     found_it = report(target, layout, shown, known, "nearest", _documented(items, known))
     if items[0].is_documented:
         return found_it
@@ -230,6 +248,17 @@ def _confirmed(
     return left, None
 
 
+def _decided(
+    target: Target, layout: Found, asked: QuantizeAnswers, found: Sequence[Variant]
+) -> tuple[list[Variant], list[Beside]]:  # fmt: skip
+    """Ask the decision tensors of what was found. Return what is right there too, else the first of it, and what came of each."""
+    beside = beside_decisions(
+        target, layout.views, found, asked.source, own_amax=asked.own_amax, unsigned=asked.unsigned, finite=asked.only_finite
+    )
+    left = [each for each in beside if each.departure is None] or beside[:1]
+    return [each.item for each in left], left
+
+
 def _decode(asked: QuantizeAnswers, known: Sequence[Variant]) -> tuple[str, list[Variant]]:
     """Return (documented | variant | nearest, variants that fit or the nearest one)."""
     levels = [name for name in asked.answers if name not in ("codes", "values")]
@@ -237,7 +266,7 @@ def _decode(asked: QuantizeAnswers, known: Sequence[Variant]) -> tuple[str, list
     if scale[0] == "nearest":
         names = [*levels, "codes"]
         pool = [item for base in scale[1] for item in (*scale_variants(base), *code_variants(base))]
-        return "nearest", [max(pool, key=lambda item: (asked.score(item, levels), asked.score(item, names), not item.changes))]
+        return "nearest", [max(pool, key=lambda item: (asked.score(item, levels), *asked.nearness(item, names), not item.changes))]
     names = [*levels, "codes"]
     codes = _stage(asked, scale[1], names, lambda item, depth: code_variants(item, known, depth))
     if codes[0] == "nearest":
@@ -259,7 +288,7 @@ def _stage(
     fits = [item for item in bases if asked.fits(item, names)]
     if fits:
         return "fits", fits
-    order = sorted(bases, key=lambda item: -asked.score(item, names))
+    order = sorted(bases, key=lambda item: asked.nearness(item, names), reverse=True)
     for depth, part in ((1, order[:MOST]), (1, order[MOST:]), (2, order[:1])):
         tried = [other for item in part for other in more(item, depth)]
         fits = [item for item in tried if asked.fits(item, names)]

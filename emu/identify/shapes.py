@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from emu.engines.c_ref.call import code_dtype
 from emu.identify.cases import drawn_codes
 from emu.identify.model import Axis, Departure, Identity
 from emu.identify.quantize_calls import Views, ask
-from emu.identify.rows import OPEN, Call, Tile, canonical, narrowed, quantized, random_bits
+from emu.identify.rows import OPEN, Bits, Call, Tile, canonical, narrowed, quantized, random_bits
 from emu.spec.ieee import binary_format
 from emu.spec.models import Block, Format, Recipe
 from emu.spec.programs.program import quantize_program
@@ -58,7 +58,7 @@ def _at_shapes(
             said.append(Axis("shapes", text, f"{error.verdict}: {error}"))
             out.append(Departure({"x": f"random, {text}"}, "codes", "an answer", error.verdict))
             continue
-        departure = _departure(found, wanted, views, recipe, shape)
+        departure = first_departure(found, wanted, views, recipe, shape, lambda _, text=text: {"x": f"random, {text}"})
         said.append(Axis("shapes", text, "departs" if departure else "agrees"))
         out += [departure] if departure else []
     return said, out
@@ -73,10 +73,11 @@ def _call(shape: tuple[int, int], source: Format) -> Call:
     return Call(x, top, np.zeros(shape, np.uint32), ())
 
 
-def _departure(
-    found: dict[str, np.ndarray], wanted: tuple[np.ndarray, dict[str, np.ndarray]], views: Views, recipe: Recipe, shape: tuple[int, int]
-) -> Departure | None:
-    """Return the first place where answers differ, scales before codes; None without one."""
+def first_departure(
+    found: dict[str, Bits], wanted: tuple[Bits, dict[str, Bits]], views: Views, recipe: Recipe, shape: tuple[int, ...],
+    shown: Callable[[tuple[int, ...]], dict[str, str]],
+) -> Departure | None:  # fmt: skip
+    """Return the first place where answers differ, scales before codes; None without one. shown: place -> the operands of a report."""
     block: Block = get("block", recipe.facts.block)
     formats = {level.name: level.format for level in block.facts.levels}
     expected = {**wanted[1], "codes": wanted[0]}
@@ -86,14 +87,13 @@ def _departure(
         mine = expected[name] if name != "codes" else expected[name][: shape[0], : shape[1]]
         theirs = (views.codes if name == "codes" else views.scale)(found[name]) if name in ("codes", "scale") else found[name]
         theirs = theirs.reshape(mine.shape) if theirs.size == mine.size == 1 else theirs
-        text = {"x": f"random, {shape[0]}x{shape[1]}"}
         if theirs.ndim != mine.ndim or any(have < need for have, need in zip(theirs.shape, mine.shape, strict=True)):
-            return Departure(text, name, f"shape {mine.shape}", f"shape {theirs.shape}")
+            return Departure(shown(()), name, f"shape {mine.shape}", f"shape {theirs.shape}")
         theirs = theirs[tuple(slice(need) for need in mine.shape)].astype(np.int64)
         if name != "codes":
             mine, theirs = (canonical(array, get("format", formats[name])) for array in (mine, theirs))
         places = np.argwhere((mine != theirs) & (mine != OPEN))
         if len(places):
             at = tuple(places[0].tolist())
-            return Departure(text, f"{name}{list(at)}", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}")
+            return Departure(shown(at), f"{name}{list(at)}", f"{int(mine[at]):#x}", f"{int(theirs[at]):#x}")
     return None

@@ -42,6 +42,7 @@ def identify_shared(
     found = _judged(target, (contract for contract in known if _is_of(contract, target, layout.x, layout.answers)), ASKED, multiple)
     if not found:
         return None
+    found |= _judged(target, _fitting(found), ("decisions",), multiple)
     fits, best = _fitting(found), _nearest(found)
     name = best.removeprefix("quantize/")
     recipe: Recipe = get("recipe", name)
@@ -97,8 +98,18 @@ def _fitting(found: Mapping[str, Report]) -> list[str]:
 
 
 def _nearest(found: Mapping[str, Report]) -> str:
-    """Return the contract of which the smallest part differs; one that passes first."""
-    return min(found, key=lambda contract: (found[contract].verdict != "pass", found[contract].differing / found[contract].compared))
+    """Return the contract of which the largest part agrees; one that passes first."""
+    return min(found, key=lambda contract: (found[contract].verdict != "pass", -_agreed(found[contract]) / _asked(found[contract])))
+
+
+def _asked(report: Report) -> int:
+    """Return of how many codes a report speaks, those of a block whose scale differs among them."""
+    return report.compared + report.hidden
+
+
+def _agreed(report: Report) -> int:
+    """Return how many codes are right: of those of a block whose scale differs none."""
+    return report.compared - report.differing
 
 
 def _identity(target: Target, report: Report, found: Sequence[str], title: str, axes: tuple[Axis, ...]) -> Identity:
@@ -112,8 +123,8 @@ def _identity(target: Target, report: Report, found: Sequence[str], title: str, 
         title,
         axes,
         departures=tuple(Departure(one.operands, one.place, one.want, one.got) for one in examples),
-        asked=report.compared,
-        agreed=report.compared - report.differing,
+        asked=_asked(report),
+        agreed=_agreed(report),
     )
 
 

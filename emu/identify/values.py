@@ -15,6 +15,7 @@ from emu.contracts.form import takes_signs
 from emu.contracts.quantize.variants import Variant, changed, documented, family, shape_of
 from emu.engines.run import run_dequantize
 from emu.identify.cases import confirming
+from emu.identify.decisions import answered
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import Found
 from emu.identify.model import Axis, Departure, Identity, Pair
@@ -190,6 +191,29 @@ def _confirmed(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[li
         left = [item for item, each in zip(same, tried, strict=True) if each.good.all()]
         if not left:
             return [], tried[0]
+    return _decided(target, left, layout)
+
+
+def _decided(target: Target, fits: Sequence[Faked], layout: Found) -> tuple[list[Faked], Faked]:
+    """Ask the tensors beside decisions of the first. Return as _confirmed."""
+    source, result = get("format", target.source or "fp32"), get("format", target.result or target.source or "fp32")
+    first = fits[0].item.recipe
+    unsigned = takes_signs(first) and ignores_signs(target, source, shape_of(first), layout.views.size)
+    left = list(fits)
+    asked = answered(target, layout.views, fits[0].item.base, source, own_amax=True, unsigned=unsigned, finite=False)
+    for call, answer in asked:
+        given = None if isinstance(answer, str) else canonical(answer["values"][: len(call.x), : call.x.shape[1]].astype(np.int64), result)
+        tried = []
+        for item in left:
+            values = _values(item.item, item.profile, call, source, result)
+            if values is not None:
+                rows = tuple(Tile(tuple(row), call.amax, signs=call.signs) for row in call.x.tolist())
+                none = np.full(values.shape, OPEN - 1)
+                tried.append((item, Faked(item.item, item.profile, canonical(values, result), none if given is None else given, rows)))
+        wrong = [item for item, each in tried if not each.good.all()]
+        if len(wrong) == len(left):
+            return [], tried[0][1]
+        left = [item for item in left if item not in wrong]
     return left, left[0]
 
 
