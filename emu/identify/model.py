@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from emu.base.errors import OperandError
+
+
+
+class CodesAlone(OperandError):
+    """A kernel that was asked as a quantizer gives codes and no scales."""
+
+
 Kind = Literal["documented", "variant", "nearest", "nothing", "revealed", "unknown"]
 FOUND = 8  # names that a text shows
 LONG = 8  # codes of one operand that a line of text shows

@@ -17,7 +17,7 @@ from emu.identify.cases import confirming, plain
 from emu.identify.decisions import Beside, beside_decisions, told_of_decisions
 from emu.identify.kept_rows import kept, stem_of
 from emu.identify.layout import UNDECIDED, UNKNOWN, Found, find_layout, swapped
-from emu.identify.model import Axis, Departure, Identity, Pair, PairVerdict
+from emu.identify.model import Axis, CodesAlone, Departure, Identity, Pair, PairVerdict
 from emu.identify.operands import ignores_signs, signs_axis, takes_own_maximum, told_of_signs, without_signs
 from emu.identify.quantize_calls import answers_of
 from emu.identify.rows import OPEN, Answers, Call, Tile, calls, canonical, expected, random_bits, shown_row
@@ -173,6 +173,8 @@ def _without_blocks(
         return shared
     if layout.block is not None:
         return None
+    if "values" not in layout.answers:
+        raise CodesAlone("identify: the kernel gives codes and no scales: what converts number by number goes by --op convert")
     if shapes:
         raise OperandError("identify: shapes are asked of kernels that give codes: leave them out")
     from emu.identify.values import identify_values

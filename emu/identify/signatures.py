@@ -10,7 +10,7 @@ from emu.base.errors import OperandError, SpecError, TargetError
 from emu.check.model import Target
 from emu.contracts import form_of
 from emu.contracts.form import takes_signs
-from emu.identify.model import Identity
+from emu.identify.model import CodesAlone, Identity
 from emu.identify.run import STAGES, identify
 from emu.identify.shared import recipes_of_shared_scales
 from emu.spec import derive
@@ -54,13 +54,14 @@ def _profile(name: str) -> str:
 
 
 def _recipes(among: Sequence[str]) -> list[str]:
-    """Return one recipe of some for each shape and set of levels; those that read a tensor maximum or signs and draw nothing first."""
+    """Return one recipe of some for each shape, width of codes and set of levels; those that read a tensor maximum or signs and draw nothing first."""
     found: dict[str, str] = {}
     for name in sorted(among, key=_plainness):
         recipe: Recipe = get("recipe", name)
         block: Block = get("block", recipe.facts.block)
         levels = [(level.name, derive.codes(get("format", level.format)).bits, level.granularity) for level in block.facts.levels]
-        found.setdefault(str([block.facts.shape, levels, _draws(recipe), takes_signs(recipe)]), name)
+        wide = derive.codes(get("format", block.element_formats[0])).bits
+        found.setdefault(str([block.facts.shape, levels, wide, _draws(recipe), takes_signs(recipe)]), name)
     return list(found.values())
 
 
@@ -124,7 +125,7 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
 
     opened: gives the target of a contract.   among, rest: as identify.
     Returns: the first documented behaviour, asked once more with the operands that it has and
-    the form had not; else what agrees on the largest part.
+    the form had not; else what agrees on the largest part. A quantizer that gives codes and no scales is asked as a conversion.
     Raises: TargetError (no form fits: that of the first), OperandError.
     """
     asked = {"among": among, **rest}
@@ -139,6 +140,10 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
                 raise
             faults.append(error)
             continue
+        except CodesAlone:
+            if len(contracts) == 1:
+                raise
+            return identify_any(_conversions(), opened, among)
         except OperandError as error:
             faults.append(error)
             continue
