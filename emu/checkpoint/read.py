@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.arrays.rows import unpack_codes, unpack_halves
+from emu.base.errors import FileError
 from emu.checkpoint.container import Container
 from emu.checkpoint.described import check_described
 from emu.checkpoint.facts import (
@@ -302,10 +303,16 @@ def _misshapen(match: Match, shape: tuple[int, ...]) -> str | None:
 
 
 def _declared_tiles(container: Container, match: Match) -> bool | None:
-    """Return what the header says of tiles, of this weight or of all; None when it says nothing."""
+    """Return what the header says of tiles, of this weight or of all; None when it says nothing. Raises: FileError (no true or false)."""
     key = match.store.facts.swizzle_key
     if key is None:
         return None
     about: Any = container.metadata.get(match.weight, container.metadata)
-    said = next((data[key] for data in (about, about.get("_data", {})) if isinstance(data, dict) and key in data), None)
-    return said if isinstance(said, bool) else None
+    inner = about.get("_data", {}) if isinstance(about, Mapping) else None
+    where = f"{match.parts['codes'].path}: the header says of {match.weight}"
+    if not isinstance(inner, Mapping):
+        raise FileError(f"{where} no JSON object, in its entry or under _data there: is {key} true or false? write the file again")
+    said = next((data[key] for data in (about, inner) if key in data), None)
+    if said is not None and not isinstance(said, bool):
+        raise FileError(f"{where} {key} = {str(said)[:40]!r}: true or false was expected")
+    return said
