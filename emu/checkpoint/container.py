@@ -5,6 +5,7 @@ Not here: what the tensors mean (store.py).
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from emu.base.errors import FileError, ToolError
 from emu.base.inputs import check_regular, parse_json, read_json
 
 CONFIGS = ("config.json", "hf_quant_config.json")
+SAID = 1 << 16  # bytes of a tensor that is read as JSON at most
 FORMATS = {"F32": ("fp32", "<u4"), "BF16": ("bf16", "<u2"), "F16": ("fp16", "<u2")}  # types that hold numbers as they are
 
 
@@ -56,6 +58,13 @@ class Container:
         if entry.size == 0:
             return np.zeros(0, np.uint8)
         return np.memmap(entry.path, np.uint8, "r", entry.start, (entry.size,)).view(np.ndarray)
+
+    def said(self, entry: Entry) -> Any:
+        """Return the JSON that the bytes of a tensor are; None where they are none, or too many."""
+        try:
+            return parse_json(self.raw(entry).tobytes()) if entry.size <= SAID else None
+        except ValueError:
+            return None
 
 
 def open_checkpoint(path: str | Path) -> Container:
@@ -185,16 +194,29 @@ def files_of(root: Path) -> tuple[list[Path], dict[str, Path]]:
 
 
 def _indexed(path: Path) -> tuple[list[Path], dict[str, Path]]:
+    placed = _placed(path)
+    if not placed:
+        raise FileError(f"{path}: names no tensor")
+    found = {name: _beside(path, file) for name, file in placed.items()}
+    return sorted(set(found.values())), found
+
+
+def placed_beside(path: Path, name: str) -> str | None:
+    """Return the file in which an index beside a file places a tensor that the file lacks; None where no index names it."""
+    for index in sorted(path.parent.glob(f"*{INDEX}")) if path.is_file() else ():
+        with contextlib.suppress(FileError):
+            file = _placed(index).get(name)
+            if file is not None and file != path.name:
+                return str(file)[:80]
+    return None
+
+
+def _placed(path: Path) -> dict[str, Any]:
+    """Return the map of an index: name of a tensor -> what stands for its file. Raises: FileError."""
     try:
-        data = read_json(path)
-        placed = data["weight_map"]
-        pairs = [(str(name), file) for name, file in placed.items()]
+        return {str(name): file for name, file in read_json(path)["weight_map"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path}: is no index of tensors (weight_map: name -> file): {type(error).__name__}") from None
-    if not pairs:
-        raise FileError(f"{path}: names no tensor")
-    found = {name: _beside(path, file) for name, file in pairs}
-    return sorted(set(found.values())), found
 
 
 def _beside(index: Path, name: object) -> Path:

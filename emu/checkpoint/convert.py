@@ -23,7 +23,8 @@ from emu.checkpoint.change import Change, change_of
 from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind, open_as
-from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.layout import UNSTATED, Stated
+from emu.checkpoint.read import StoredTensor, open_tensor, undecided
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
 from emu.checkpoint.writing import Weight, copied, module_of, planned_weight, write_store
@@ -70,6 +71,7 @@ def convert_checkpoint(
     recipe: str | None = None,
     jobs: int = 1,
     cluster: str | None = None,
+    stated: Stated = UNSTATED,
 ) -> Converted:
     """Write a quantized checkpoint as another store: the same numbers, or refused unless it may be quantized again.
 
@@ -83,6 +85,7 @@ def convert_checkpoint(
     quantized by the other library's recipe; what changed is counted. A weight that it can hold stays as it is.
     recipe: id or alias of another recipe for that, of the store's blocks.
     jobs: threads that quantize again.   cluster: workers instead (emu.base.cluster), which get rows and need not see a file; same bytes.
+    stated: order of nibbles and scales (layout.stated_orders), where neither the file nor its bytes say it; without it that is an error.
     Codes and block scales of the others stay as they are, other tensors are copied byte for byte. Tensors that belong to a weight and are
     no part of it (scales of activations) are left out and listed.
     Raises: FileError (not a checkpoint, no weight of a known store, damaged, out exists, numbers that the other store cannot hold),
@@ -108,7 +111,7 @@ def convert_checkpoint(
     other = None if rest is None else open_checkpoint(rest)
     with workers(jobs, cluster) as mapped, folder_beside(target) as work:
         chosen = partial(recipe_for, store, recipe) if requantize else None
-        plan = _Plan(container, store, store.facts.write, round_factor, other, chosen, mapped)
+        plan = _Plan(container, store, store.facts.write, round_factor, other, chosen, mapped, stated)
         weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
         done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
         plan.write(work, progress)
@@ -137,6 +140,7 @@ class _Plan:
         rest: Container | None,
         recipe: Callable[[], Recipe] | None,
         mapped: InOrder,
+        stated: Stated,
     ) -> None:
         self.container, self.store, self.written, self.recipe, self.mapped = container, store, write, recipe, mapped
         found = matches(container)
@@ -144,9 +148,10 @@ class _Plan:
             raise FileError(f"{container.path}: holds no quantized weight of a known store: nothing to convert")
         stored: list[StoredTensor] = []
         for fitting in found:
-            opened = open_as(container, fitting, store)
-            if isinstance(opened, str):
-                raise FileError(f"{container.path}: {fitting[0].weight}: {opened}")
+            opened = open_as(container, fitting, store, stated)
+            doubt = opened if isinstance(opened, str) else undecided(opened, stated)
+            if isinstance(opened, str) or doubt is not None:
+                raise FileError(f"{container.path}: {fitting[0].weight}: {doubt}")
             fault = bytes_fault(container, opened.match)
             if fault is not None:
                 raise FileError(f"{container.path}: {opened.name}: {fault}: quantize again")

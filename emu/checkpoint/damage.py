@@ -21,6 +21,8 @@ from emu.engines.numpy.layout import places
 from emu.spec import get, names
 from emu.spec.models import Layout
 
+EXCHANGED = "the nibbles of each byte are exchanged"
+ORDERS = (EXCHANGED, "scales lie ")  # damage that may as well be another library's order
 MOST = 24  # recipes that are tried
 Matrix = NDArray[Any]
 
@@ -88,7 +90,7 @@ def _pairs(codes: Matrix, columns: int) -> Matrix:
 
 
 _CODES: dict[str, Callable[[Matrix, int], Matrix]] = {
-    "the nibbles of each byte are exchanged": _exchanged,
+    EXCHANGED: _exchanged,
     "codes are packed by halves of a block and not in pairs": _halves,
     "codes are packed in pairs and not by halves of a block": _pairs,
 }

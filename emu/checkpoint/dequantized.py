@@ -15,8 +15,9 @@ from emu.arrays.values import float_dtype, format_of_dtype
 from emu.base.errors import EmuError, FileError, OpenError
 from emu.checkpoint.compare import IDENTIFIED, Original
 from emu.checkpoint.container import open_checkpoint
+from emu.checkpoint.layout import stated_orders
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor, spread
+from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor, spread, undecided
 from emu.checkpoint.scan import nan_places
 from emu.checkpoint.store import matches
 from emu.ops.functions import convert, decode
@@ -28,13 +29,17 @@ PRODUCTS: Final = ("fp32", "bf16", "result")  # types in which a library may mul
 ORDER = (IDENTIFIED, SEPARATED, UNSEEN)
 
 
-def read_weight(source: str | Path, name: str, dtype: Any = np.float32) -> NDArray[Any]:
+def read_weight(
+    source: str | Path, name: str, dtype: Any = np.float32, packing: str | None = None, scale_layout: str | None = None
+) -> NDArray[Any]:
     """Return a quantized weight of a checkpoint as its own library reads it back, each rounding where the library has it.
 
     source: a .safetensors or .gguf file, a folder of them, or an index.   name: of the weight in a file that is not quantized.
     dtype: float16, bfloat16 or float32: what the library is asked for.
+    packing, scale_layout: order of nibbles and of scales, where neither the file nor its bytes say it (low_nibble_first, sf128x4, ...).
     Returns: array of dtype, shape of the weight; sign and fraction of a NaN are emu's, not the library's.
-    Raises: FileError (not a checkpoint, no such weight, shapes that contradict one another), OpenError (the library's rule is not known).
+    Raises: FileError (not a checkpoint, no such weight, shapes that contradict one another, an order that nothing tells),
+    OperandError (an order that no store has), OpenError (the library's rule is not known).
     Source: product or dequantize of the store, in spec/checkpoint.   Tests: tests/checkpoint/test_checkpoint_fp8.py.
     """
     fmt = format_of_dtype(dtype).id
@@ -42,9 +47,11 @@ def read_weight(source: str | Path, name: str, dtype: Any = np.float32) -> NDArr
     fitting = next((some for some in matches(container) if some[0].weight == name), None)
     if fitting is None:
         raise FileError(f"{container.path}: holds no quantized weight {name}: emu identify --quantized lists them")
-    tensor = open_tensor(container, fitting)
-    if isinstance(tensor, str):
-        raise FileError(f"{container.path}: {name}: {tensor}")
+    stated = stated_orders(packing, scale_layout)
+    tensor = open_tensor(container, fitting, stated)
+    doubt = tensor if isinstance(tensor, str) else undecided(tensor, stated)
+    if isinstance(tensor, str) or doubt is not None:
+        raise FileError(f"{container.path}: {name}: {doubt}")
     facts = tensor.store.facts
     if facts.product is None and not facts.dequantize:
         raise OpenError(f"checkpoint/{tensor.store.id}: in which steps its library reads values back is not known")

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu.spec import derive, get
+from emu.base.caches import bounded
+from emu.spec import derive, get, names
 from emu.spec.models import Block, Checkpoint, Format
 from emu.spec.models.checkpoint import StoredLevel
 from emu.spec.programs.types import Extent, extent_of
@@ -118,6 +119,21 @@ def element_bits(block: Block) -> int:
 def stored_bits(store: Checkpoint) -> int:
     """Return the bits that a store keeps for an element code: those of the code, or a byte."""
     return 8 if store.facts.packing == "none" else element_bits(block_of(store))
+
+
+@bounded(1, names=True)
+def known_orders() -> tuple[str, ...]:
+    """Return the orders in which scales of one byte lie in any store."""
+    stores: list[Checkpoint] = [get("checkpoint", name) for name in names("checkpoint")]
+    return tuple(dict.fromkeys(layout for store in stores for layout in store.facts.scale_layouts))
+
+
+@bounded(16, names=True)
+def known_packings(bits: int) -> tuple[str, ...]:
+    """Return how codes of some bits lie in tensors of their own, in any store."""
+    stores: list[Checkpoint] = [get("checkpoint", name) for name in names("checkpoint")]
+    alike = [store for store in stores if store.facts.record is None and stored_bits(store) == bits]
+    return tuple(dict.fromkeys(store.facts.packing for store in alike))
 
 
 def unit_of(store: Checkpoint) -> int:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from emu.base.errors import FileError
 from emu.checkpoint.container import Container
 from emu.checkpoint.facts import block_of, kind_of, no_stack, tensor_level, unit_of
+from emu.checkpoint.layout import Stated
 from emu.checkpoint.read import StoredTensor, open_tensor
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.scan import nan_places
@@ -29,18 +30,18 @@ class CannotHold(FileError):
         super().__init__(f"{tensor.container.path}: {tensor.name}: {store.id} cannot hold it: {why}")
 
 
-def open_as(container: Container, fitting: tuple[Match, ...], store: Checkpoint) -> StoredTensor | str:
+def open_as(container: Container, fitting: tuple[Match, ...], store: Checkpoint, stated: Stated) -> StoredTensor | str:
     """Return as read.open_tensor; of several stores that a weight fits, one whose blocks another store holds.
 
     The same codes lie under the same scales in each of them. Raises: as read.open_tensor.
     """
-    found = open_tensor(container, fitting)
+    found = open_tensor(container, fitting, stated)
     if isinstance(found, str):
         return found
     readings = [found.match, *(item for item in fitting if item.store.id in found.others)]
     same = [item for item in readings if kind_of(item.store) == kind_of(store)]
     chosen = next(iter([*same, *(item for item in readings if can_rescale(item.store, store))]), found.match)
-    return found if chosen is found.match else open_tensor(container, (chosen,))
+    return found if chosen is found.match else open_tensor(container, (chosen,), stated)
 
 
 def of_kind(tensor: StoredTensor, store: Checkpoint) -> StoredTensor | Rescaled:

@@ -12,12 +12,12 @@ from emu.checkpoint.amax import Maximum, maxima
 from emu.checkpoint.candidates import candidates, has_tensor_level, owns
 from emu.checkpoint.compare import Original, compare
 from emu.checkpoint.container import Container, open_checkpoint
-from emu.checkpoint.damage import named_damage
+from emu.checkpoint.damage import ORDERS, named_damage
 from emu.checkpoint.dequantized import profile_findings
 from emu.checkpoint.described import described, elsewhere
-from emu.checkpoint.layout import Order
-from emu.checkpoint.passive import UNSEEN, Finding, passive_findings
-from emu.checkpoint.read import StoredTensor, open_tensor
+from emu.checkpoint.layout import UNSTATED, Order, Stated
+from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding, passive_findings
+from emu.checkpoint.read import StoredTensor, open_tensor, undecided
 from emu.checkpoint.report import NO_RECIPE, CheckpointReport, TensorReport
 from emu.checkpoint.scan import Scan, scan_tensor
 from emu.checkpoint.store import companions, matches
@@ -25,11 +25,14 @@ from emu.checkpoint.store import companions, matches
 ODD = 16  # binades from 1: a maximum of weights beyond it is no maximum of weights
 
 
-def identify_files(quantized: str | Path, original: str | Path | None = None, dequantized: str | Path | None = None) -> CheckpointReport:
+def identify_files(
+    quantized: str | Path, original: str | Path | None = None, dequantized: str | Path | None = None, stated: Stated = UNSTATED
+) -> CheckpointReport:
     """Identify a checkpoint: store, layout, recipe, scale rule, shared maxima, damage; nothing is loaded whole.
 
     quantized: a .safetensors or .gguf file, a folder of them, or an index.   original: the weights before quantization, likewise: every
     recipe that the store could hold quantizes them and its bytes are compared.   dequantized: the weights as a library reads them back.
+    stated: order of nibbles and scales (layout.stated_orders), for weights where neither the file nor its bytes say it.
     Returns: a report; exit_code 0 identified or nothing wrong, 1 departs or damaged, 3 no quantized weight, or one that was not compared.
     Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions, an index that leaves its folder), ToolError.
     Source: spec/checkpoint.   Tests: tests/checkpoint.
@@ -37,7 +40,7 @@ def identify_files(quantized: str | Path, original: str | Path | None = None, de
     container = open_checkpoint(quantized)
     before, after = (None if path is None else open_checkpoint(path) for path in (original, dequantized))
     found = matches(container)
-    opened = [(fitting, open_tensor(container, fitting)) for fitting in found]
+    opened = [(fitting, open_tensor(container, fitting, stated)) for fitting in found]
     tensors = [item for _, item in opened if isinstance(item, StoredTensor)]
     groups = _sharing(tensors)
     tops = _shared_maxima(groups, before)
@@ -62,12 +65,19 @@ def _path(path: str | Path | None) -> Path | None:
 
 
 def _report(tensor: StoredTensor, before: Container | None, after: Container | None, shared: int | None) -> TensorReport:
-    order = tensor.order
+    order, packing = tensor.order, tensor.packing
     report = TensorReport(tensor.name, tensor.store.id, tensor.shape, tensor.block.id, order.layout, order.verdict, order.why)
+    report.packing, report.packing_verdict, report.packing_why = packing.name, packing.verdict, packing.why
+    report.orders_left = {"packing": [packing.name, *packing.others], "scale_layout": [order.layout, *order.others]}
     report.also_fits = tensor.others
     about = described(tensor.container, tensor.match)
     report.said = None if about is None else about.recipe
-    scan = scan_tensor(tensor)
+    scans = [(tensor, scan_tensor(tensor))]
+    for name in order.others if before is None else ():
+        other = replace(tensor, order=Order(name, None, "not separated", ""))
+        scans.append((other, scan_tensor(other)))
+    scan = scans[0][1]
+    scan.faults = {text: fault for text, fault in scan.faults.items() if all(text in other.faults for _, other in scans)}
     report.blocks = scan.blocks
     report.damage = [(text, count, places) for text, (count, places) in scan.faults.items()]
     report.tensor_factor = None if tensor.tensor_bits is None else f"{tensor.tensor_bits:08X}"
@@ -76,7 +86,8 @@ def _report(tensor: StoredTensor, before: Container | None, after: Container | N
     if suspicion is not None:
         report.suspicions.append(suspicion)
     if before is None:
-        report.recipes = passive_findings(tensor, scan)
+        readings = zip(*(passive_findings(*item) for item in scans), strict=True)
+        report.recipes = [next((item for item in same if item.verdict != SEPARATED), same[0]) for same in readings]
     else:
         _compared(report, tensor, Original(before, tensor), scan, shared)
     if after is not None:
@@ -100,7 +111,8 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
             other = replace(tensor, order=Order(name, None, "separated", "so they follow from the original"))
             again = compare(other, original, shared)
             if again[0].exact:
-                outcomes, report.layout, report.layout_verdict, report.layout_why = again, *other.order[:1], *other.order[2:]
+                outcomes, (report.layout, _, report.layout_verdict, report.layout_why, _) = again, other.order
+                report.orders_left["scale_layout"] = [name]
                 break
     report.recipes = [outcome.finding() for outcome in outcomes]
     if outcomes[0].exact:
@@ -108,6 +120,8 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
     report.rows = outcomes[0].rows
     damage = named_damage(tensor, original, outcomes)
     if damage is not None:
+        if undecided(tensor) is not None and any(text in damage for text in ORDERS):
+            damage += f"; or the file is of another library: it does not say that it is of {tensor.store.id}"
         report.damage.append((damage, 1, []))
 
 

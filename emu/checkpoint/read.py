@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from emu.checkpoint.facts import (
     block_of,
     bytes_of,
     grid_of,
+    known_orders,
+    known_packings,
     scale_extent,
     scale_format,
     size_of_records,
@@ -28,7 +30,7 @@ from emu.checkpoint.facts import (
     unit_of,
     untiled,
 )
-from emu.checkpoint.layout import Order, order_of, row_period, scales_of_rows
+from emu.checkpoint.layout import UNSTATED, Order, Packing, Stated, order_of, packing_of, row_period, scales_of_rows
 from emu.checkpoint.store import Match, at, within
 from emu.ops.quantized import Quantized
 from emu.spec import derive
@@ -55,12 +57,16 @@ class StoredRows(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """One quantized weight. match: its store.   shape: of the weight.   order: of its scales.   others: stores it fits as well."""
+    """One quantized weight. match: its store.   shape: of the weight.   order: of its scales.   packing: of its codes.
+
+    others: stores it fits as well.
+    """
 
     container: Container
     match: Match
     shape: tuple[int, ...]
     order: Order
+    packing: Packing
     others: tuple[str, ...] = ()
 
     @property
@@ -131,7 +137,10 @@ class StoredTensor:
             above, below = first // grid.tall, -(-(first + count) // grid.tall)
             tiles = scales_of_rows(raw, self.order, above, below - above, grid.columns)
             scales = tiles[np.arange(first, first + count) // grid.tall - above]
-        return unpack_codes(packed, stored_bits(self.store)), scales
+        codes = unpack_codes(packed, stored_bits(self.store))
+        if self.packing.name == "high_nibble_first":
+            codes = np.ascontiguousarray(codes.reshape(count, -1, 2)[:, :, ::-1]).reshape(count, -1)
+        return codes, scales
 
     def _record(self, first: int, count: int) -> tuple[Codes, Codes]:
         assert self.store.facts.record is not None
@@ -182,28 +191,59 @@ def of_rows(found: Quantized) -> tuple[Codes, Scales, Codes | None]:
 
 def row_step(length: int) -> int:
     """Return how many rows are read at once: a multiple of every period of rows that an order of scales has."""
-    period = math.lcm(*(row_period(name) for name in ("row_major", "sf128x4")))
+    period = math.lcm(*map(row_period, known_orders()))
     return max(CHUNK // max(length, 1) // period, 1) * period
 
 
-def open_tensor(container: Container, fitting: tuple[Match, ...]) -> StoredTensor | str:
+def in_bytes(store: Checkpoint) -> bool:
+    """Tell whether the scales of a store are bytes along a row: wider words, and scales of tiles of elements, lie row by row."""
+    scale = next((item for item in store.facts.levels if item.meaning == "scale"), None)
+    return scale is not None and WORDS[scale.dtypes[0]] == 1 and scale_extent(block_of(store)).rows == 1
+
+
+def undecided(tensor: StoredTensor, stated: Stated = UNSTATED) -> str | None:
+    """Return what neither a file nor its bytes say of the order of a weight, and how to state it; None: nothing is in doubt.
+
+    stated: what was stated; where it is not what the file shows, that is returned.
+    """
+    packing, order = tensor.packing if stored_bits(tensor.store) == 4 else None, tensor.order if in_bytes(tensor.store) else None
+    for name, side in ((stated.packing, packing), (stated.scale_layout, order)):
+        if side is not None and name not in (None, side[0]):
+            return f"{name} is stated, it is {side[0]} ({side.why})"
+    sides = (("which nibble of a byte is first", "--packing", tensor.packing.name, tensor.packing),
+             ("in which order its scales lie", "--scale-layout", tensor.order.layout, tensor.order))  # fmt: skip
+    doubts = [(what, f"{option} {' or '.join((name, *side.others))}") for what, option, name, side in sides if side.others]
+    if not doubts:
+        return None
+    what, how = (" and ".join(texts) for texts in zip(*doubts, strict=True))
+    return f"neither the file nor its bytes say {what}: state {how}"
+
+
+def readings(tensor: StoredTensor) -> Iterator[StoredTensor]:
+    """Yield a weight in each pair of orders that nothing excludes, the one that was read first."""
+    for packing in (tensor.packing, *(tensor.packing._replace(name=name) for name in tensor.packing.others)):
+        for order in (tensor.order, *(tensor.order._replace(layout=name, padded=None) for name in tensor.order.others)):
+            yield replace(tensor, packing=packing, order=order)
+
+
+def open_tensor(container: Container, fitting: tuple[Match, ...], stated: Stated = UNSTATED) -> StoredTensor | str:
     """Return a weight ready to be read, or what is wrong with the shapes of its parts, or beside them.
 
     fitting: the stores that its names fit; where several do, the shapes of the parts tell, then bit 7 of the scales, which some stores
-    use and others refuse.
+    use and others refuse.   stated: orders, for a weight whose own nothing else tells.
     Raises: FileError (a file of emu quantize whose blocks no store of a library has, or whose header contradicts it).
     """
-    found = [(item, _opened(container, item, ())) for item in fitting] if len(fitting) > 1 else []
+    found = [(item, _opened(container, item, (), stated)) for item in fitting] if len(fitting) > 1 else []
     shaped = tuple(item for item, opened in found if not isinstance(opened, str))
     if found and not shaped:
         texts: dict[str, list[str]] = {}
         for item, opened in found:
             texts.setdefault(str(opened), []).append(item.store.id)
         return "; ".join(f"{text} ({', '.join(stores)})" for text, stores in texts.items())
-    return _opened(container, *_told_by_flags(container, shaped or fitting))
+    return _opened(container, *_told_by_flags(container, shaped or fitting), stated)
 
 
-def _opened(container: Container, match: Match, others: tuple[str, ...]) -> StoredTensor | str:
+def _opened(container: Container, match: Match, others: tuple[str, ...], stated: Stated) -> StoredTensor | str:
     """Return a weight as one store holds it, or what is wrong with the shapes of its parts, or beside them."""
     check_described(container, match, unit_of(match.store))
     shape = _shape(match)
@@ -217,18 +257,20 @@ def _opened(container: Container, match: Match, others: tuple[str, ...]) -> Stor
     if tensor is not None and match.parts[tensor.level].elements != 1:
         return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
     if match.store.facts.record is not None:
-        return StoredTensor(container, match, shape, Order("row_major", None, "separated", "scales stand before their codes"), others)
+        order = Order("row_major", None, "separated", "scales stand before their codes")
+        return StoredTensor(container, match, shape, order, packing_of(match.store.facts.packing, (), None, None), others)
     wrong = _misshapen(match, shape)
     if wrong is not None:
         return wrong
-    order = order_of(
-        _raw_scales(container, match), grid.rows, grid.columns, match.store.facts.scale_layouts, _declared_tiles(container, match)
-    )
+    raw, facts, tiles = _raw_scales(container, match), match.store.facts, _declared_tiles(container, match)
+    known = known_orders() if match.declared is None and in_bytes(match.store) else ()
+    order = order_of(raw, grid.rows, grid.columns, facts.scale_layouts, tiles, known, stated.scale_layout)
     if isinstance(order, str):
         return order
     if order.layout != "row_major" and len(shape) > 2:
         return "scales of a stack of matrices in tiles: how the stack is tiled is not known"
-    return StoredTensor(container, match, shape, order, others)
+    packing = packing_of(facts.packing, known_packings(stored_bits(match.store)), match.declared, stated.packing)
+    return StoredTensor(container, match, shape, order, packing, others)
 
 
 def _contradicted(container: Container, match: Match) -> str | None:

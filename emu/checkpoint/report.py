@@ -17,6 +17,7 @@ NO_RECIPE = "no recipe makes these blocks: not compared"
 class TensorReport:
     """One weight. recipes, profiles: findings, the best first.   damage: text -> first places.   suspicions: what is probably
     wrong.   notes: what else its bytes say.   said: recipe that the file names for this weight, where it does.
+    orders_left: orders of nibbles and of scales that nothing excludes, the one that was read first.
     """
 
     name: str
@@ -26,6 +27,10 @@ class TensorReport:
     layout: str = ""
     layout_verdict: str = ""
     layout_why: str = ""
+    packing: str = ""
+    packing_verdict: str = ""
+    packing_why: str = ""
+    orders_left: dict[str, list[str]] = field(default_factory=dict)
     blocks: int = 0
     also_fits: tuple[str, ...] = ()
     tensor_factor: str | None = None
@@ -206,6 +211,9 @@ def _head(report: CheckpointReport) -> Iterator[str]:
         mine = [tensor for tensor in report.tensors if tensor.store == store]
         for fits in dict.fromkeys(tensor.also_fits for tensor in mine if tensor.also_fits):
             yield f"  not separated from {', '.join(fits)}: the same names"
+        for left in dict.fromkeys((*item.orders_left.get("packing", []),) for item in mine if item.packing_verdict == "not separated"):
+            why = next(item.packing_why for item in mine if item.packing_verdict == "not separated")
+            yield f"  nibbles {' or '.join(left)}: not separated ({why})"
         for layout in dict.fromkeys((item.layout, item.layout_verdict, item.layout_why) for item in mine if item.layout):
             yield f"  scales {layout[0]}: {layout[1]} ({layout[2]})"
         for note in dict.fromkeys(note for tensor in mine for note in tensor.notes):

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.base.errors import FileError
-from emu.checkpoint.container import FORMATS, Container, Entry
+from emu.checkpoint.container import FORMATS, Container, Entry, placed_beside
 from emu.files.stored import block_said
 from emu.spec import get, names
 from emu.spec.models import Checkpoint
+from emu.spec.models.checkpoint import Declared
+
+SCALES_ALONE = "F8_E8M0"  # a type that holds nothing but scales
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,14 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
     stores = [get("checkpoint", name) for name in names("checkpoint")]
     stores = [store for store in stores if store.facts.container == container.kind]
     of_file = {store.id: declaration(store, container) for store in stores}
-    stores = [store for store in stores if store.facts.told_by == "names" or of_file[store.id] or declaration(store, container, "*")]
+    speaking = _speaking(container, stores)
+    stores = [
+        store
+        for store in stores
+        if of_file[store.id] or declaration(store, container, "*") or (store.facts.told_by == "names" and not speaking)
+    ]
     found: dict[str, list[Match]] = {}
-    lacking: dict[str, list[tuple[int, bool, str]]] = {}
+    lacking: dict[str, list[tuple[int, str, str]]] = {}
     for entry in container.entries.values():
         for store in stores:
             for module, needed in _places(store, entry):
@@ -54,17 +62,44 @@ def matches(container: Container) -> list[tuple[Match, ...]]:
                     parts = {role: container.entries[name] for role, (name, _) in needed.items()}
                     found.setdefault(entry.name, []).append(Match(store, module, parts, said))
                 elif len(needed) - len(missing) > 1 or said:
-                    absent, text = missing[0]
-                    lacking.setdefault(entry.name, []).append((len(missing), absent, f"{store.id} needs {text}"))
+                    part, text = missing[0]
+                    lacking.setdefault(entry.name, []).append((len(missing), part, f"{store.id} needs {text}"))
     for name, texts in lacking.items():
         if name not in found:
-            _, absent, text = min(texts)
-            why = f"is alone: {text}: fetch all files of the checkpoint" if absent else f"is of no store: {text}"
-            raise FileError(f"{container.path}: {name} {why}")
+            _, part, text = min(texts)
+            raise _of_no_store(container, name, part, text)
     _check_modules(container, [store for store in stores if store.facts.by_module == "yes"], set(found))
     best = [_best(items) for _, items in sorted(found.items())]
     _check_scales(container, [item for items in best for item in items])
+    belonging = companions(container, [item for items in best for item in items])
+    for entry in container.entries.values():
+        if entry.dtype == SCALES_ALONE and entry.name not in belonging:
+            raise _of_no_store(container, entry.name, "", "")
     return best
+
+
+def _of_no_store(container: Container, name: str, part: str, needed: str) -> FileError:
+    """Return the refusal of a tensor that is codes or scales of no store: what was found, what the nearest store needs, how to go on.
+
+    part: the tensor that is missing.   needed: in words.
+    """
+    where = None if part in container.entries or not part else placed_beside(container.path, part)
+    if where is not None:
+        placed = f"the index says that it is in {where}: name the folder, with that file in it"
+        return FileError(f"{container.path}: {name} is alone: {needed}; {placed}")
+    stem = name.removesuffix(name[name.rfind(".") :]) if "." in name else name
+    beside = [entry for name, entry in container.entries.items() if name.startswith(stem) and "." not in name.removeprefix(stem)[1:]]
+    have = ", ".join(f"{entry.name} {entry.dtype} {[*entry.shape]}" for entry in beside[:4])
+    near = f" ({needed})" if needed else ""
+    own = "a store of your own (--spec DIR) can say what they are"
+    return FileError(f"{container.path}: {name} is of no store: the spec has none with {have}{near}: {own}")
+
+
+def _speaking(container: Container, stores: list[Checkpoint]) -> bool:
+    """Tell whether the file speaks of its weights in the words of some store: names and types are no evidence for another then."""
+    said = {(item.where, item.keys[0]) for store in stores if store.facts.described_by is None for item in store.facts.declared}
+    header = any(where == "header" and key in container.metadata for where, key in said)
+    return header or any(where == "tensor" and any(name.endswith(key) for name in container.entries) for where, key in said)
 
 
 def _check_scales(container: Container, found: list[Match]) -> None:
@@ -86,8 +121,7 @@ def _check_scales(container: Container, found: list[Match]) -> None:
                     continue
                 lack = _lack(container, module + beside, codes.dtypes)
                 if lack is not None:
-                    why = f"{store.id} needs {lack[1]}: fetch all files of the checkpoint"
-                    raise FileError(f"{container.path}: {entry.name} is alone: {why}")
+                    raise _of_no_store(container, entry.name, lack[0], f"{store.id} needs {lack[1]}")
 
 
 def _check_modules(container: Container, stores: list[Checkpoint], found: set[str]) -> None:
@@ -139,12 +173,12 @@ def _of_another(container: Container, store: Checkpoint, module: str, said: str 
     return block is not None and block not in store.facts.blocks
 
 
-def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> tuple[bool, str] | None:
-    """Return whether a tensor is missing, or of another type, and that in words; None: it is there."""
+def _lack(container: Container, name: str, dtypes: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the name of a tensor that is missing, or of another type, and that in words; None: it is there."""
     entry = container.entries.get(name)
     if entry is None:
-        return True, f"{name}, which is missing"
-    return None if entry.dtype in dtypes else (False, f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}")
+        return name, f"{name}, which is missing"
+    return None if entry.dtype in dtypes else (name, f"{name} as {' or '.join(dtypes)}, which is {entry.dtype}")
 
 
 def declaration(store: Checkpoint, container: Container, module: str = "") -> str | None:
@@ -153,14 +187,28 @@ def declaration(store: Checkpoint, container: Container, module: str = "") -> st
     module: whose weight is asked about, "*" of any: what stands under its name holds for it; "": of the file as a whole.
     """
     for item in store.facts.declared:
-        sources = container.config if item.where == "config" else {"header": container.metadata}
-        for name, data in sources.items():
+        for name, data in _sources(container, item):
+            if item.where == "tensor":
+                word = next((found for found in at(data, item.keys[1:]) if found in item.words), None)
+                if word is not None:
+                    return f"{name}: {'.'.join(item.keys[1:])} = {word}"
+                continue
             own = within(store, item.keys, module)
             way = own if any(True for _ in at(data, own)) else item.keys
             word = next((found for found in at(data, way) if found in item.words), None)
             if word is not None:
                 return f"{name}: {'.'.join(way)} = {word}"
     return None
+
+
+def _sources(container: Container, item: Declared) -> Iterator[tuple[str, Any]]:
+    """Yield name and JSON of what may state a store: files beside the tensors, the header, tensors of a name."""
+    if item.where == "config":
+        yield from container.config.items()
+    elif item.where == "header":
+        yield "header", container.metadata
+    else:
+        yield from ((entry.name, container.said(entry)) for entry in container.entries.values() if entry.name.endswith(item.keys[0]))
 
 
 def within(store: Checkpoint, keys: tuple[str, ...], module: str) -> tuple[str, ...]:

@@ -75,6 +75,8 @@ def _unit(store: Checkpoint, elements: int, record: bytes, scale: str, lane: int
 
 def _code(packed: bytes, lane: int, bits: int, packing: str) -> int:
     """Return the code of a lane: in halves of 4 bits, or in one row of bits that begins in the lowest one of the first byte."""
+    if packing == "high_nibble_first":
+        return packed[lane // 2] >> 4 * (1 - lane % 2) & 15
     if packing == "halves":
         high, place = divmod(lane, len(packed))
         return packed[place] >> 4 * high & 15

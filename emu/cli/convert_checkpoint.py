@@ -27,6 +27,8 @@ SHOWN: Final = 8  # weights that are named
     "--requantize", is_flag=True, help="Decode weights that the store cannot hold exactly, and quantize them again by its recipe."
 )
 @click.option("--recipe", "-r", help="With --requantize: another recipe of the store's blocks [default: the one that its library runs].")
+@click.option("--packing", metavar="NAME", help="low_nibble_first or high_nibble_first, where neither CKPT nor its bytes say it.")
+@click.option("--scale-layout", metavar="ID", help="Order of the scales (row_major, sf128x4), where neither CKPT nor its bytes say it.")
 @click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Threads; the bytes do not depend on it.")
 @cluster_option
 @common_options
@@ -38,6 +40,8 @@ def command(
     rest: str | None,
     requantize: bool,
     recipe: str | None,
+    packing: str | None,
+    scale_layout: str | None,
     jobs: int,
     cluster: str | None,
 ) -> int:
@@ -48,9 +52,11 @@ def command(
     Exit code: 0 written, 2 refused.
     """
     from emu.checkpoint.convert import convert_checkpoint
+    from emu.checkpoint.layout import stated_orders
 
+    stated = stated_orders(packing, scale_layout)
     with bar_of("convert") as step:
-        done = convert_checkpoint(source, to, out, round_factor, step, rest, requantize, recipe, jobs, cluster)
+        done = convert_checkpoint(source, to, out, round_factor, step, rest, requantize, recipe, jobs, cluster, stated)
     if settings_of().json:
         rounded = {name: {"before": old, "after": new} for name, (old, new) in done.rounded.items()}
         changed = {name: change.json() for name, change in done.changed.items()}

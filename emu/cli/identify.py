@@ -60,7 +60,7 @@ def command(
     if [target is not None, quantized is not None, refresh].count(True) != 1:
         raise OperandError("identify: name one TARGET, or --quantized CKPT, or --refresh")
     if quantized is not None:
-        return _files(quantized, original, dequantized)
+        return _files(quantized, original, dequantized, options["packing"], options["scale_layout"])
     if original is not None or dequantized is not None:
         raise OperandError("identify: --original and --dequantized go with --quantized")
     if refresh:
@@ -146,9 +146,10 @@ def _product(text: str, among: str | None, options: dict[str, Any]) -> int:
     return found.exit_code
 
 
-def _files(quantized: Path, original: Path | None, dequantized: Path | None) -> int:
+def _files(quantized: Path, original: Path | None, dequantized: Path | None, packing: str | None, scale_layout: str | None) -> int:
     from emu.checkpoint import identify_files
+    from emu.checkpoint.layout import stated_orders
 
-    report = identify_files(quantized, original, dequantized)
+    report = identify_files(quantized, original, dequantized, stated_orders(packing, scale_layout))
     show(report.json(), [report.text()])
     return int(report.exit_code)

@@ -16,16 +16,19 @@ SHOWN = 20
 @click.option(
     "--original", metavar="CKPT", type=click.Path(path_type=Path), help="What it was made from: weights, or the same in any store."
 )
+@click.option("--packing", metavar="NAME", help="low_nibble_first or high_nibble_first, where neither file nor bytes say it.")
+@click.option("--scale-layout", metavar="ID", help="Order of the scales (row_major, sf128x4), where neither file nor bytes say it.")
 @common_options
-def command(source: Path, original: Path | None) -> int:
+def command(source: Path, original: Path | None, packing: str | None, scale_layout: str | None) -> int:
     """Look for damage in the checkpoint CKPT (.safetensors, .gguf, a folder, an index): scales, tensor factors, padding, NaN bytes.
 
     Beside a quantized original every number must be the same; beside weights, some recipe must give every byte. Exit code: 0 fine,
     1 damaged or different, 2 a file that cannot be read, 3 nothing compared, or not every weight that the original has too.
     """
+    from emu.checkpoint.layout import stated_orders
     from emu.checkpoint.verify import verify_checkpoint
 
-    done = verify_checkpoint(source, original)
+    done = verify_checkpoint(source, original, stated_orders(packing, scale_layout))
     if settings_of().json:
         print_json(done.json())
         return done.exit_code

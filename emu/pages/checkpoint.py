@@ -16,6 +16,7 @@ MEANING = {
 }
 PACKING = {
     "low_nibble_first": "byte k holds element 2k in its low nibble, element 2k + 1 in its high nibble",
+    "high_nibble_first": "byte k holds element 2k in its high nibble, element 2k + 1 in its low nibble",
     "low_bits_first": "codes one after the other as one row of bits, which begins in the lowest bit of byte 0",
     "none": "each code has a byte of its own",
     "halves": "byte k of a block of n elements holds element k in its low nibble, element k + n / 2 in its high nibble",

@@ -58,7 +58,21 @@ def test_a_missing_companion(store: str, part: str, recorded: At, parts: Any, wr
     metadata = {"a": json.dumps({"_type": "MXTensor"})} if store.startswith("torchao") else None
     write(path, found, metadata)
     text = fault(tmp_path / "ckpt")
-    assert f"{Q}.{part}, which is missing: fetch all files of the checkpoint" in text
+    assert "is of no store: the spec has none with " in text and "fetch" not in text
+    assert f" needs {Q}.{part}, which is missing): a store of your own" in text
+
+
+def test_a_part_that_an_index_places_elsewhere(indexed: Any) -> None:
+    """Only where an index says where a part is does anybody know that a file is absent."""
+    folder = indexed()
+    path = folder / "part0.safetensors"
+    placed = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+    assert identify_files(path).exit_code == 0
+    placed[f"{Q}.weight_scale"] = "part7.safetensors"
+    (folder / INDEX).write_text(json.dumps({"weight_map": placed}), encoding="utf-8")
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"q_proj.weight_scale\"", b"q_proj.weight_scal_\""))
+    assert fault(path).endswith("the index says that it is in part7.safetensors: name the folder, with that file in it")
 
 
 def test_a_companion_of_another_type(recorded: At, parts: Any, write: Any, tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ from emu.base.errors import FileError, SpecError
 from emu.checkpoint import identify_files
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
+from emu.checkpoint.layout import Stated
 from emu.checkpoint.verify import verify_checkpoint
 from emu.cli.main import run
 from emu.files.gguf import write_gguf
 from emu.files.writers import Planned
 
+LOW = Stated("low_nibble_first", "row_major")  # files that do not say whose they are
 At = Callable[[str], Path]
 library = pytest.importorskip("gguf", reason="reading .gguf needs the extra [checkpoint]")
 MODULES = ("model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj")
@@ -94,7 +96,7 @@ def test_other_tensors_go_both_ways(recorded: At, parts: Any, write: Any, tmp_pa
         "b": ("I64", (1,), np.array([-1], "<i8")),
     }  # fmt: skip
     source = write(tmp_path / "in.safetensors", parts(recorded("torchao_mxfp4_floor") / "model.safetensors") | more)
-    convert_checkpoint(source, "gguf_mxfp4", tmp_path / "new")
+    convert_checkpoint(source, "gguf_mxfp4", tmp_path / "new", stated=LOW)
     convert_checkpoint(tmp_path / "new", "torchao_mxfp4", tmp_path / "back")
     assert {name: stored(tmp_path / "back")[name] for name in more} == {name: stored(source)[name] for name in more}
     data = (tmp_path / "new" / "model.gguf").read_bytes()
@@ -109,7 +111,7 @@ def test_other_tensors_go_both_ways(recorded: At, parts: Any, write: Any, tmp_pa
 def test_tensors_that_gguf_cannot_hold(recorded: At, parts: Any, write: Any, tmp_path: Path, name: str, entry: Any, why: str) -> None:
     source = write(tmp_path / "in.safetensors", parts(recorded("torchao_mxfp4_floor") / "model.safetensors") | {name: entry})
     with pytest.raises(FileError, match=why):
-        convert_checkpoint(source, "gguf_mxfp4", tmp_path / "new")
+        convert_checkpoint(source, "gguf_mxfp4", tmp_path / "new", stated=LOW)
     assert not (tmp_path / "new").exists()
 
 
@@ -123,9 +125,9 @@ def test_rows_that_are_no_multiple_of_a_record(write: Any, tmp_path: Path) -> No
     tensors = {"m._weight_qdata": ("U8", (2, 24), np.zeros(48, "u1")), "m._weight_scale": ("F8_E4M3", (2, 3), np.full(6, 56, "u1"))}
     source = write(tmp_path / "in.safetensors", tensors)
     with pytest.raises(FileError, match="rows of 48 elements are no multiple of its units of 64"):
-        convert_checkpoint(source, "gguf_nvfp4", tmp_path / "new")
+        convert_checkpoint(source, "gguf_nvfp4", tmp_path / "new", stated=LOW)
     with pytest.raises(FileError, match="rows of 48 elements are no multiple of the blocks of 64"):
-        convert_checkpoint(source, "gguf_nvfp4", tmp_path / "new", requantize=True)
+        convert_checkpoint(source, "gguf_nvfp4", tmp_path / "new", requantize=True, stated=LOW)
 
 
 def test_a_factor_needs_its_tensor(recorded: At, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.convert import convert_checkpoint
 from emu.checkpoint.decoded import Decoder
 from emu.checkpoint.hold import factor_of
+from emu.checkpoint.layout import Stated
 from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor
 from emu.checkpoint.store import matches
 from emu.cli.main import run
@@ -33,6 +34,8 @@ from emu.engines.exact.convert import convert_value
 from emu.engines.exact.value import Value, finite
 from emu.spec import derive, get, names
 
+STATED = ("--packing", "low_nibble_first", "--scale-layout", "row_major")
+LOW = Stated("low_nibble_first", "row_major")  # files that do not say whose they are
 At = Callable[[str], Path]
 GRID = [Fraction(x) / 2 for x in (0, 1, 2, 3, 4, 6, 8, 12)]
 FP32 = get("format", "fp32")
@@ -212,6 +215,7 @@ def test_only_the_weights_that_need_it_are_quantized_again(
     tensors[f"{key}_scale_2"] = ("F32", (), np.array(2.0**-9, "<f4"))  # its reciprocal is a binary32 number
     write(source / "model.safetensors", tensors)
     arguments = ["convert-checkpoint", str(source), "--to", "compressed_tensors_nvfp4", "--out", str(tmp_path / "new"), "--requantize"]
+    arguments += STATED
     assert run(arguments) == 0
     said = capsys.readouterr().out
     pattern = (
@@ -223,7 +227,7 @@ def test_only_the_weights_that_need_it_are_quantized_again(
     assert found is not None and found[1] == found[2] and int(found[1]) > 0
     before, after = opened(source), opened(tmp_path / "new")
     assert decoded(before[key.removesuffix(".weight")]) == decoded(after[key.removesuffix(".weight")])
-    assert run([*arguments[:4], "--json", "--out", str(tmp_path / "again"), "--requantize"]) == 0
+    assert run([*arguments[:4], "--json", "--out", str(tmp_path / "again"), "--requantize", *STATED]) == 0
     told = json.loads(capsys.readouterr().out)
     (change,) = told["changed"].values()
     assert told["lossless"] is False and change["values"] == int(found[1])
@@ -256,7 +260,7 @@ def test_values_that_are_no_numbers_are_refused(write: Callable[..., Path], tmp_
                    "m.weight_global_scale": ("F32", (1,), np.array([factor], "<f4"))}  # fmt: skip
         source = write(tmp_path / "in" / "model.safetensors", tensors)
         with pytest.raises(FileError, match=says):
-            convert_checkpoint(source, "mlx_mxfp4", tmp_path / "new", requantize=True)
+            convert_checkpoint(source, "mlx_mxfp4", tmp_path / "new", requantize=True, stated=LOW)
 
     refused(48, r"m\.weight: rows of 48 elements are no multiple of the blocks of 32 in mlx_mxfp4")
     refused(64, r"m\.weight: row 2 element 16 is NaN or beyond binary32: nothing to quantize", scale=0x7F)
@@ -279,7 +283,7 @@ def test_equal_values_are_told_as_lossless_all_the_same(recorded: At, tmp_path: 
     source.mkdir()
     tensors = {"m_blocks": np.full((2, 2, 16), 0x72, np.uint8), "m_scales": np.full((2, 2), 127, np.uint8)}  # 1 and 6
     save_file(tensors, source / "model.safetensors")
-    assert run(["convert-checkpoint", str(source), "--to", "mlx_nvfp4", "--out", str(tmp_path / "new"), "--requantize"]) == 0
+    assert run(["convert-checkpoint", str(source), *STATED, "--to", "mlx_nvfp4", "--out", str(tmp_path / "new"), "--requantize"]) == 0
     said = capsys.readouterr().out
     assert "lossless all the same: 1 weights quantized again by nvfp4_mlx_cpu: 0 of 128 values differ; 0 weights kept" in said
     assert "quantized again: m: all 128 values are the same numbers; 0 codes and 0 of 8 scales differ" in said
@@ -293,7 +297,7 @@ def test_parts_of_a_weight_share_the_maximum_of_the_whole(tmp_path: Path, monkey
     blocks, scales = rng.integers(0, 256, (256, 2, 16), np.uint8), rng.integers(120, 126, (256, 2), np.uint8)
     scales[128:] += 5
     save_file({"m_blocks": blocks, "m_scales": scales}, source / "model.safetensors")
-    done = convert_checkpoint(source, "modelopt_nvfp4", tmp_path / "new", requantize=True)
+    done = convert_checkpoint(source, "modelopt_nvfp4", tmp_path / "new", requantize=True, stated=LOW)
     tensor = opened(tmp_path / "new")["m"]
     assert [rows.first for rows in tensor.chunks()] == [0, 128]
     codes = np.stack([blocks & 15, blocks >> 4], -1).reshape(256, 64)
@@ -314,5 +318,5 @@ def test_a_block_counts_where_one_of_the_scales_that_it_replaces_differs(write: 
                "m.weight_scale": ("F8_E4M3", (1, 2), np.array([0x38, 0x40], np.uint8)),  # 1 and 2
                "m.weight_global_scale": ("F32", (1,), np.ones(1, "<f4"))}  # fmt: skip
     source = write(tmp_path / "in" / "model.safetensors", tensors)
-    change = convert_checkpoint(source, "mlx_mxfp4", tmp_path / "new", requantize=True).changed["m.weight"]
+    change = convert_checkpoint(source, "mlx_mxfp4", tmp_path / "new", requantize=True, stated=LOW).changed["m.weight"]
     assert (change.values, change.codes, change.scales, change.blocks) == (0, 16, 1, 1)  # 6 * 1 is 3 * 2

@@ -45,6 +45,7 @@ def by_hand(store: Any, example: StoredExample) -> str:
         code = body[lane % (size // 2)] >> (4 if lane >= size // 2 else 0) & 15
     else:
         bits = len(data["codes"]) * 8 // size
+        lane ^= store.facts.packing == "high_nibble_first"
         scale, code = data["scale"][0], int.from_bytes(data["codes"], "little") >> bits * lane & (1 << bits) - 1
     flag, nan = scale >> 7 if size == 16 else 0, scale == 255 if size == 32 else scale & 127 == 127
     if nan and store.facts.nan_scale == "nan":
@@ -124,7 +125,7 @@ CASES = [
     ("modelopt_nvfp4", 'profile: "modelopt"', 'profile: "te"', "dequantize: nvfp4_modelopt has no profile te: one of modelopt"),
     ("modelopt_nvfp4", '"nvfp4_modelopt", profile: "modelopt"', '"nvfp4_torchao", profile: "torchao"', None),
     ("modelopt_nvfp4", '["row_major"]', '["low_nibble_first"]', "scale_layouts: low_nibble_first is an order of elements"),
-    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "high"', 'facts.packing: "high" is not one of low_nibble_first, low_bits'),
+    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "high"', 'facts.packing: "high" is not one of low_nibble_first, high_n'),
     ("modelopt_nvfp4", 'level: "tensor"', 'level: "scale"', "facts: levels: a level is stored twice"),
     ("modelopt_nvfp4", 'dtypes: ["U8"]', 'dtypes: ["U8"], key: "x"', "key"),
     ("modelopt_nvfp4", 'container: "safetensors"', 'container: "gguf"', "facts: a record belongs to a gguf file, tensors for codes"),

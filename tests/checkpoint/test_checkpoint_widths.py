@@ -178,7 +178,7 @@ CASES: list[tuple[str, str, str, tuple[int, ...], str]] = [
     ("compressed_tensors_mxfp8", f"{Q}.weight", "F8_E4M3", (8, 120), r"rows of whole units of 32 elements were expected"),
     ("compressed_tensors_mxfp8", f"{Q}.weight", "F8_E4M3", (7, 128), "32 scales for 7 x 4 blocks"),
     ("compressed_tensors_mxfp8", f"{Q}.weight_scale", "U8", (8, 3), "24 scales for 8 x 4 blocks"),
-    ("compressed_tensors_mxfp8", f"{Q}.weight_scale", "F16", (8, 4), f"{Q}.weight is of no store: .*_scale as U8, which is F16$"),
+    ("compressed_tensors_mxfp8", f"{Q}.weight_scale", "F16", (8, 4), f"{Q}.weight is of no store: .*_scale as U8, which is F16\\)"),
 ]
 
 

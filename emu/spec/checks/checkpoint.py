@@ -10,7 +10,13 @@ from emu.spec.models.checkpoint import WORDS, StoredLevel
 from emu.spec.models.format import ExponentFacts
 from emu.spec.registry import get
 
-WIDTHS = {"low_nibble_first": {4}, "halves": {4}, "low_bits_first": {5, 6, 7}, "none": set(range(4, 9))}  # bits of an element code
+WIDTHS = {  # bits of an element code
+    "low_nibble_first": {4},
+    "high_nibble_first": {4},
+    "halves": {4},
+    "low_bits_first": {5, 6, 7},
+    "none": set(range(4, 9)),
+}
 
 
 def check_checkpoint(model: Checkpoint) -> None:
@@ -24,6 +30,8 @@ def check_checkpoint(model: Checkpoint) -> None:
         layout: Layout = get("layout", name)
         if layout.facts.holds != "scales":
             raise SpecError(f"scale_layouts: {name} is an order of {layout.facts.holds}")
+    if facts.write is not None and (facts.packing == "high_nibble_first" or "row_major" not in facts.scale_layouts):
+        raise SpecError("write: files are written with the low nibble first and scales row by row, and this store has them otherwise")
     unknown = set(facts.write.read_by if facts.write is not None else ()) - {source.ref for source in model.sources}
     if unknown:
         raise SpecError(f"write: read_by: {min(unknown)} is none of the sources of this file")

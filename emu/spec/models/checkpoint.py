@@ -8,8 +8,8 @@ from pydantic import Field, StringConstraints, model_validator
 
 from emu.spec.models.common import BlockId, Exact, HexString, Id, LayoutId, Name, Names, Part, RecipeId, Side, SpecObject, YesNo
 
-Dtype = Literal["U8", "U16", "U32", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BF16", "F32"]
-WORDS = {"U8": 1, "U16": 2, "U32": 4, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "BF16": 2, "F32": 4}  # bytes of an entry, by type
+Dtype = Literal["I8", "U8", "U16", "U32", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BF16", "F32"]
+WORDS = {"I8": 1, "U8": 1, "U16": 2, "U32": 4, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "BF16": 2, "F32": 4}  # bytes of an entry, by type
 Text = Annotated[str, StringConstraints(min_length=1)]
 ProductFormat = Annotated[Id, Names("format", unless="result")]
 
@@ -45,8 +45,12 @@ class Record(Part):
 class Declared(Part):
     """A statement of the file itself."""
 
-    where: Literal["config", "header"] = Field(description="a JSON file beside the tensors, or the metadata of the file that holds them")
-    keys: tuple[Text, ...] = Field(min_length=1, description="the way to the entry; * for any key")
+    where: Literal["config", "header", "tensor"] = Field(
+        description="a JSON file beside the tensors, the metadata of the file that holds them, or a tensor whose bytes are JSON"
+    )
+    keys: tuple[Text, ...] = Field(
+        min_length=1, description="the way to the entry; * for any key; of a tensor first what follows the name of the module in its name"
+    )
     words: tuple[Text, ...] = Field(min_length=1, description="what stands there")
 
 
@@ -120,10 +124,10 @@ class CheckpointFacts(Part):
     blocks: tuple[BlockId, ...] = Field(
         min_length=1, description="block formats that it holds under these names; the first one unless told"
     )
-    packing: Literal["low_nibble_first", "low_bits_first", "halves", "none"] = Field(
-        description="low_nibble_first: codes of 4 bits, two in a byte; low_bits_first: of another width, one row of bits that begins in "
-        "the lowest one of the first byte (6 bits: four codes in three bytes); halves: byte j of a block holds element j in the low "
-        "nibble, element j + half in the high one; none: each code in a byte of its own"
+    packing: Literal["low_nibble_first", "high_nibble_first", "low_bits_first", "halves", "none"] = Field(
+        description="low_nibble_first, high_nibble_first: codes of 4 bits, two in a byte; low_bits_first: of another width, one row of "
+        "bits that begins in the lowest one of the first byte (6 bits: four codes in three bytes); halves: byte j of a block holds element "
+        "j in the low nibble, element j + half in the high one; none: each code in a byte of its own"
     )
     codes: StoredCodes | None = Field(default=None, description="element codes, where they are a tensor of their own")
     levels: tuple[StoredLevel, ...] = Field(
