@@ -1,8 +1,9 @@
 """A checkpoint of one store written as another: the same codes and scales under other names, in another order, with another tensor factor.
 
-Where the other store cannot hold the same numbers (hold.py), the conversion is refused, or the weight is quantized again where that is
-asked for (requantize.py). What was written is read back and compared before it gets its name. Not here: which store a checkpoint is
-(store.py), how its tensors are read (read.py), how the files are written (writing.py).
+Where the other store has other blocks, scales are looked for under which it holds the same numbers (refit.py). Where it cannot hold them
+(hold.py), the conversion is refused, or the weight is quantized again where that is asked for (requantize.py). What was written is read
+back and compared before it gets its name. Not here: which store a checkpoint is (store.py), how its tensors are read (read.py), how the
+files are written (writing.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind, open_as
 from emu.checkpoint.layout import UNSTATED, Stated
 from emu.checkpoint.read import StoredTensor, open_tensor, undecided
+from emu.checkpoint.refit import Refitted, refit
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
 from emu.checkpoint.writing import Weight, copied, module_of, planned_weight, write_store
@@ -43,6 +45,7 @@ class Converted:
     rounded: weight -> its tensor factor as stored before and after, where the new one is not exactly the same number.
     changed: weight -> what quantizing it again changed.
     dropped: tensors beside weights for which the other store has no known place.   absent: tensors of the model that no file here holds.
+    refitted: weights under other scales, with other codes where that needs them: the same numbers.
     """
 
     out: Path
@@ -53,6 +56,7 @@ class Converted:
     changed: dict[str, Change] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    refitted: list[str] = field(default_factory=list)
 
     @property
     def lossless(self) -> bool:
@@ -113,7 +117,8 @@ def convert_checkpoint(
         chosen = partial(recipe_for, store, recipe) if requantize else None
         plan = _Plan(container, store, store.facts.write, round_factor, other, chosen, mapped, stated)
         weights, kept = [tensor.name for tensor in plan.tensors], [entry.name for entry in plan.kept]
-        done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent)
+        refitted = [tensor.name for tensor in plan.tensors if isinstance(tensor, Refitted)]
+        done = Converted(target, store.id, weights, kept, plan.rounded, plan.changed, plan.dropped, plan.absent, refitted)
         plan.write(work, progress)
         plan.read_back(work)
         os.rename(work, target)
@@ -187,10 +192,15 @@ class _Plan:
             bits, exact = held_factor(tensor, self.store, round_factor)
             check_scales(tensor, self.store)
         except CannotHold as error:
+            other = refit(tensor, self.store)
+            if isinstance(other, Refitted):
+                self.factors[tensor.name] = other.tensor_bits
+                return other
             if self.recipe is None:
                 remedy = "--requantize quantizes the decoded values again, values change" if candidates(self.store) else ""
                 remedies = ", or ".join(filter(None, [error.remedy, remedy]))
-                raise FileError(": ".join(filter(None, [str(error), remedies]))) from None
+                told = "; ".join(filter(None, [str(error), other]))
+                raise FileError(": ".join(filter(None, [told, remedies]))) from None
             again = Requantized(tensor, self.store, self.recipe(), self.mapped)
             self.factors[tensor.name] = again.tensor_bits
             return again
@@ -237,6 +247,8 @@ class _Plan:
             bits = self.factors[tensor.name]
             if not isinstance(other, StoredTensor) or (other.shape, other.tensor_bits) != (tensor.shape, bits) or not tensor.same(other):
                 raise FileError(f"{folder}: {tensor.name} does not come back as it was written: please report this")
+            if isinstance(tensor, Refitted) and change_of(tensor.tensor, other, "").values:
+                raise FileError(f"{folder}: {tensor.name} does not stand for the same numbers: please report this")
             if isinstance(tensor, Requantized):
                 self.changed[tensor.name] = change_of(tensor.tensor, other, tensor.recipe.id)
         for entry in self.kept:

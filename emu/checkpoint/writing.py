@@ -19,6 +19,7 @@ from emu.arrays.rows import pack_codes, pack_halves
 from emu.checkpoint.container import Container, Entry
 from emu.checkpoint.facts import block_of, bytes_of, grid_of, scale_extent, size_of_records, stored_bits, unit_of
 from emu.checkpoint.read import StoredTensor, scale_bytes
+from emu.checkpoint.refit import Refitted
 from emu.checkpoint.requantize import Requantized
 from emu.checkpoint.rescaled import Rescaled
 from emu.checkpoint.words import metadata_of, said_in_file, words_of
@@ -30,7 +31,7 @@ from emu.spec.models.checkpoint import WORDS, Record, Written
 SHARD_BYTES: Final = 5_000_000_000  # of one file, where it holds more than one tensor
 PART: Final = 1 << 20  # bytes of scales that are read at once
 ONE: Final = {"scalar": (), "vector": (1,), "matrix": (1, 1)}  # shape of the one number of a tensor
-Weight = StoredTensor | Requantized | Rescaled
+Weight = StoredTensor | Requantized | Rescaled | Refitted
 
 
 def module_of(weight: str) -> str:

@@ -65,6 +65,7 @@ def command(
             "kept": done.kept,
             "dropped": done.dropped,
             "absent": done.absent,
+            "refitted": done.refitted,
             "rounded": rounded,
             "changed": changed,
         }
@@ -72,7 +73,8 @@ def command(
         return 0
     click.echo(f"{out}: {done.store}: {len(done.weights)} weights, {len(done.kept)} other tensors copied")
     if done.lossless and not done.changed:
-        click.echo("lossless: every weight stands for the same numbers; read back and compared")
+        other = f", {len(done.refitted)} of them under other scales" if done.refitted else ""
+        click.echo(f"lossless: every weight stands for the same numbers{other}; read back and compared")
     for name, (old, new) in list(done.rounded.items())[:SHOWN]:
         click.echo(f"rounded: tensor factor of {name}: {old} before, {new} after")
     if done.changed:

@@ -282,7 +282,7 @@ def test_what_cannot_be_held_is_refused_and_nothing_is_left(recorded: At, tmp_pa
     nan = "a scale is a NaN code in row 0 or below: nan there, refused in compressed_tensors_mxfp4"
     for given, to, error, says in (
         (source, "compressed_tensors_mxfp4", FileError, nan),
-        (recorded("compressed_tensors_mxfp4"), "modelopt_nvfp4", FileError, "blocks of mxfp4 are no blocks of nvfp4_multiplier"),
+        (recorded("modelopt_nvfp4"), "compressed_tensors_mxfp4", FileError, "blocks of nvfp4_multiplier are no blocks of mxfp4"),
         (recorded("compressed_tensors_mxfp4"), "fouroversix_if4", SpecError, "not known: convert to .*compressed_tensors_mxfp4"),
         (recorded("compressed_tensors_mxfp4"), "zzz", SpecError, "zzz"),
     ):

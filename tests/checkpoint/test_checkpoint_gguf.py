@@ -134,7 +134,7 @@ def test_a_factor_needs_its_tensor(recorded: At, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="it has no tensor factor"):
         convert_checkpoint(recorded("modelopt_nvfp4"), "gguf_nvfp4", tmp_path / "new")
     with pytest.raises(SpecError, match=r"the recipe by which its weights are made is not known: --recipe names one of .*nvfp4_modelopt"):
-        convert_checkpoint(recorded("torchao_mxfp4_floor"), "gguf_nvfp4_scaled", tmp_path / "new", requantize=True)
+        convert_checkpoint(recorded("compressed_tensors_nvfp4"), "gguf_nvfp4_scaled", tmp_path / "new", requantize=True)
 
 
 def test_quantized_again_by_the_rule_of_ggml(recorded: At, tmp_path: Path) -> None:

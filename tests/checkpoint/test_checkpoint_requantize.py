@@ -41,10 +41,9 @@ GRID = [Fraction(x) / 2 for x in (0, 1, 2, 3, 4, 6, 8, 12)]
 FP32 = get("format", "fp32")
 WRITABLE = [name for name in names("checkpoint") if get("checkpoint", name).facts.write is not None]
 LONG = pytest.mark.exhaustive
-PAIRS = [pytest.param("torchao_mxfp4_rceil", "modelopt_nvfp4", None),
+PAIRS = [pytest.param("modelopt_nvfp4", "compressed_tensors_nvfp4", None),
          pytest.param("compressed_tensors_nvfp4", "gpt_oss_mxfp4", "mxfp4_torchao_floor"),
          pytest.param("modelopt_nvfp4", "compressed_tensors_mxfp4", None, marks=LONG),
-         pytest.param("modelopt_nvfp4", "compressed_tensors_nvfp4", None, marks=LONG),
          pytest.param("modelopt_nvfp4", "mlx_nvfp4", None, marks=LONG)]  # fmt: skip
 
 
@@ -236,7 +235,6 @@ def test_only_the_weights_that_need_it_are_quantized_again(
 
 def test_the_refusal_names_the_flag_and_bad_requests_leave_nothing(recorded: At, tmp_path: Path) -> None:
     for name, to, says in (
-        ("compressed_tensors_mxfp4", "modelopt_nvfp4", "blocks of mxfp4 are no blocks of nvfp4_multiplier: --requantize quantizes"),
         ("modelopt_nvfp4", "compressed_tensors_mxfp4", "blocks of nvfp4_multiplier are no blocks of mxfp4: --requantize quantizes"),
         ("modelopt_nvfp4", "compressed_tensors_nvfp4", "no binary32 number: --round-factor takes .*, or --requantize quantizes"),
     ):
@@ -278,15 +276,18 @@ def test_a_store_quantizes_by_a_recipe_of_its_own_blocks(name: str) -> None:
         assert recipe in [item.id for item in candidates(store)] and get("recipe", recipe).facts.block in store.facts.blocks
 
 
-def test_equal_values_are_told_as_lossless_all_the_same(recorded: At, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_values_are_told_as_lossless_all_the_same(
+    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = tmp_path / "in"
     source.mkdir()
-    tensors = {"m_blocks": np.full((2, 2, 16), 0x72, np.uint8), "m_scales": np.full((2, 2), 127, np.uint8)}  # 1 and 6
-    save_file(tensors, source / "model.safetensors")
-    assert run(["convert-checkpoint", str(source), *STATED, "--to", "mlx_nvfp4", "--out", str(tmp_path / "new"), "--requantize"]) == 0
+    tensors = {"m._weight_qdata": ("U8", (2, 32), np.full((2, 32), 0x72, np.uint8)),  # 1 and 6
+               "m._weight_scale": ("F8_E4M3", (2, 4), np.full((2, 4), 0x38, np.uint8))}  # fmt: skip
+    write(source / "model.safetensors", tensors)
+    assert run(["convert-checkpoint", str(source), *STATED, "--to", "mlx_mxfp4", "--out", str(tmp_path / "new"), "--requantize"]) == 0
     said = capsys.readouterr().out
-    assert "lossless all the same: 1 weights quantized again by nvfp4_mlx_cpu: 0 of 128 values differ; 0 weights kept" in said
-    assert "quantized again: m: all 128 values are the same numbers; 0 codes and 0 of 8 scales differ" in said
+    assert "lossless all the same: 1 weights quantized again by mxfp4_mlx_cpu: 0 of 128 values differ; 0 weights kept" in said
+    assert "quantized again: m.weight: all 128 values are the same numbers; 0 codes and 0 of 4 scales differ" in said
     assert finite(Fraction(6)) == decoded(opened(tmp_path / "new")["m"])[0][0][1]
 
 
@@ -294,7 +295,7 @@ def test_parts_of_a_weight_share_the_maximum_of_the_whole(tmp_path: Path, monkey
     monkeypatch.setattr(read, "CHUNK", 1)  # 128 rows at a time
     source, rng = tmp_path / "in", np.random.default_rng(3)
     source.mkdir()
-    blocks, scales = rng.integers(0, 256, (256, 2, 16), np.uint8), rng.integers(120, 126, (256, 2), np.uint8)
+    blocks, scales = rng.integers(0, 256, (256, 2, 16), np.uint8), rng.integers(102, 126, (256, 2), np.uint8)
     scales[128:] += 5
     save_file({"m_blocks": blocks, "m_scales": scales}, source / "model.safetensors")
     done = convert_checkpoint(source, "modelopt_nvfp4", tmp_path / "new", requantize=True, stated=LOW)
