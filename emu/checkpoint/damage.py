@@ -8,6 +8,7 @@ the file, where all of its scales are. Not here: factors of the whole tensor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from emu.checkpoint.compare import Original, Outcome, quantized_rows
 from emu.checkpoint.facts import element_bits
 from emu.checkpoint.read import StoredTensor
 from emu.engines.numpy.layout import places
-from emu.spec import get, names
-from emu.spec.models import Layout
+from emu.ops.functions import convert, decode
+from emu.spec import derive, get, names
+from emu.spec.models import Format, Layout
 
 EXCHANGED = "the nibbles of each byte are exchanged"
 ORDERS = (EXCHANGED, "scales lie ")  # damage that may as well be another library's order
+SIMPLE = 4096  # denominator at most of a ratio that is named
 MOST = 24  # recipes that are tried
 Matrix = NDArray[Any]
 
@@ -44,7 +47,7 @@ def named_damage(tensor: StoredTensor, original: Original, outcomes: list[Outcom
             continue
         moved = next((text for text, each in _moved(wanted, tensor.order.layout) if np.array_equal(each, stored)), None)
         moved = moved if moved is not None else _shifted(wanted, stored)
-        scales = moved if moved is not None else _added(wanted, stored)
+        scales = moved if moved is not None else _changed(wanted, stored, tensor.scale_format)
         if codes is not None and scales is not None and (codes or scales):
             said = "; ".join(filter(None, [scales, codes, outcome.factor]))
             found.setdefault(said, []).append(outcome.recipe)
@@ -136,6 +139,21 @@ def _shifted(wanted: Matrix, stored: Matrix) -> str | None:
             kept = count - by
             if 0 < by <= count // 2 and np.array_equal(stored[by:] if down else stored[:kept], wanted[:kept] if down else wanted[by:]):
                 return f"scales are shifted {'down' if down else 'up'} by {by} {'row' if by == 1 else 'rows'}"
+    return None
+
+
+def _changed(wanted: Matrix, stored: Matrix, fmt: Format) -> str | None:
+    """Return what was done to every scale: of those of a byte which number was added to the codes, of wider ones what their values show."""
+    if derive.codes(fmt).bits <= 8:
+        return _added(wanted, stored)
+    mine, theirs = (decode(side, fmt).astype(np.float64) for side in (wanted, stored))
+    if not (np.isfinite(mine).all() and np.isfinite(theirs).all() and (mine > 0).all() and (theirs > 0).all()):
+        return None
+    if np.array_equal(convert(1 / mine, fmt, policy="ieee"), stored):
+        return "every scale is its own reciprocal"
+    ratio = Fraction(float(theirs.max() / mine.max())).limit_denominator(SIMPLE)
+    if np.array_equal(convert(mine * float(ratio), fmt, policy="ieee"), stored):
+        return f"every scale is {float(ratio):.9g} times what it should be"
     return None
 
 

@@ -17,6 +17,7 @@ from emu.checkpoint.dequantized import profile_findings
 from emu.checkpoint.described import described, elsewhere
 from emu.checkpoint.layout import UNSTATED, Order, Stated
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding, passive_findings
+from emu.checkpoint.powers import powers_of_two
 from emu.checkpoint.read import StoredTensor, open_tensor, undecided
 from emu.checkpoint.report import NO_RECIPE, CheckpointReport, TensorReport
 from emu.checkpoint.scan import Scan, scan_tensor
@@ -114,6 +115,10 @@ def _compared(report: TensorReport, tensor: StoredTensor, original: Original, sc
                 outcomes, (report.layout, _, report.layout_verdict, report.layout_why, _) = again, other.order
                 report.orders_left["scale_layout"] = [name]
                 break
+    known = None if outcomes[0].exact else powers_of_two(tensor, original, outcomes)
+    if known is not None:
+        report.recipes = [Finding("any", UNSEEN, known)]
+        return
     report.recipes = [outcome.finding() for outcome in outcomes]
     if outcomes[0].exact:
         return

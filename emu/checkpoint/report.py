@@ -11,6 +11,7 @@ from emu.checkpoint.passive import Finding
 
 FINE, DEPARTS, NOTHING = 0, 1, 3
 NO_RECIPE = "no recipe makes these blocks: not compared"
+POWERS = "its scales are powers of two, and no recipe that makes such is known for its blocks"
 
 
 @dataclass
@@ -60,7 +61,7 @@ class TensorReport:
     @property
     def uncompared(self) -> bool:
         """Whether the original has the weight and no recipe could be tried on it."""
-        return any(item.why == NO_RECIPE for item in self.recipes)
+        return any(item.why.startswith((NO_RECIPE, POWERS)) for item in self.recipes)
 
 
 @dataclass
@@ -272,7 +273,12 @@ def _faults(report: CheckpointReport) -> Iterator[str]:
     if len(departing) > SHOWN:
         yield f"departs: and {len(departing) - SHOWN} more (--json lists them)"
     if report.uncompared:
-        yield f"not compared with the original, no recipe makes their blocks: {_names([tensor.name for tensor in report.uncompared])}"
+        by_scales = [tensor for tensor in report.uncompared if tensor.recipes[0].why.startswith(POWERS)]
+        by_blocks = [tensor.name for tensor in report.uncompared if tensor not in by_scales]
+        if by_blocks:
+            yield f"not compared with the original, no recipe makes their blocks: {_names(by_blocks)}"
+        for tensor in by_scales[:SHOWN]:
+            yield f"not judged: {tensor.name}: {tensor.recipes[0].why}"
     elif not (report.damaged or report.departing or report.suspicious):
         yield "no weight is damaged or departs" if report.original is not None else ALONE
 

@@ -22,7 +22,7 @@ from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import UNSTATED, Stated, padding_set
 from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, readings, row_step, undecided
-from emu.checkpoint.report import CheckpointReport, TensorReport
+from emu.checkpoint.report import POWERS, CheckpointReport, TensorReport
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.store import Match, companions, matches
 from emu.ops.functions import convert
@@ -125,6 +125,8 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None, stat
         _same(tensors, plain, container, before, done, stated)
     elif before is not None:
         done.compared, done.uncompared = sum(_seen(item) for item in report.tensors), len(report.uncompared)
+        why = next((item.recipes[0].why for item in report.uncompared), "")
+        done.unknown = f"not: {why}" if why.startswith(POWERS) else done.unknown
         done.lacking = next((item.recipes[0].why for item in report.tensors if item.recipes), done.lacking)
         done.faults += _unlike(plain, container, before, chosen) if done.compared else ()
     return done

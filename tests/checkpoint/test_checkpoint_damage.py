@@ -284,3 +284,20 @@ def test_an_original_without_the_weight(recorded: At, tmp_path: Path, write: Any
     assert report.exit_code == 1 and f"the original has no tensor {K}.weight" in report.text()
     transposed = write(tmp_path / "turned.safetensors", {f"{Q}.weight": ("I64", (8, 128), np.zeros(1024, "<i8"))})
     assert "is I64 in the original" in identify_files(recorded("modelopt_nvfp4"), transposed).text()
+
+
+@pytest.mark.parametrize("tiles", [1, 3])
+@pytest.mark.parametrize(("made", "said"), [
+    (lambda scales: scales * np.float32(1.75), "every scale is 1.75 times what it should be"),
+    (lambda scales: scales / np.float32(3), "every scale is 0.333333333 times what it should be"),
+    (lambda scales: np.float32(1) / scales, "every scale is its own reciprocal"),
+])  # fmt: skip
+def test_real_scales_are_compared_as_numbers(made: Any, said: str, tiles: int, write: Any, tmp_path: Path) -> None:
+    x = np.random.default_rng(tiles).standard_normal((128 * tiles, 128)).astype(np.float32)
+    found = emu.quantize(x, "e4m3_tile128_deepseek")
+    scales = made(np.asarray(found.scales).view(np.float32)).astype("<f4").reshape(tiles, 1)
+    tensors = {"m.weight": ("F8_E4M3", x.shape, found.codes), "m.weight_scale_inv": ("F32", scales.shape, scales)}
+    path = write(tmp_path / "model.safetensors", tensors)
+    report = identify_files(path, write(tmp_path / "x.safetensors", {"m.weight": ("F32", x.shape, x)}))
+    text = report.damaged[0].damage[0][0]
+    assert report.exit_code == 1 and text.startswith(f"{said}: otherwise every byte is as ") and "e4m3_tile128_deepseek" in text
