@@ -77,24 +77,27 @@ def order_of(
     layouts: tuple[str, ...],
     declared: bool | None,
     known: tuple[str, ...] = (),
+    said: str | None = None,
     stated: str | None = None,
 ) -> Order | str:
     """Return the order of the scales of a tensor, or what is wrong with their count.
 
     raw: all of them.   rows, blocks: of scales.   layouts: what the store allows.   declared: does the file say "in tiles".
-    known: orders of other stores, where the file does not say whose it is.   stated: the order, where nothing else tells it.
+    known: orders that other stores have.   said: where the file says whose it is, which leaves those of the store; None: nowhere.
+    stated: the order, where nothing else tells it.
     """
-    allowed = tuple(dict.fromkeys((*layouts, *known)))
-    others = [name for name in allowed if name != "row_major"]
-    sides = {name: _sides(get("layout", name), rows, blocks) for name in others}
-    fits = [name for name in others if raw.size == sides[name][0] * sides[name][1]]
+    sides = {name: _sides(get("layout", name), rows, blocks) for name in dict.fromkeys((*layouts, *known)) if name != "row_major"}
+    alike = [name for name, (down, along) in sides.items() if raw.size == down * along]
+    allowed = layouts if said is not None else tuple(dict.fromkeys((*layouts, *known)))
+    fits = [name for name in alike if name in allowed]
     plain = raw.size == rows * blocks and "row_major" in allowed
     if declared is True:
         return Order(fits[0], None, "separated", "the file says so") if fits else _count(raw, rows, blocks)
     if declared is False or not fits:
         if not plain:
             return _count(raw, rows, blocks)
-        return Order("row_major", None, "separated", "the file says so" if declared is False else "one scale a block, none for padding")
+        why = "the file says so" if declared is False else "the file says whose it is" if alike else "one scale a block, none for padding"
+        return Order("row_major", None, "separated", why)
     possible = [name for name in allowed if name in fits or (name == "row_major" and plain)]
     if not plain and "row_major" in allowed:
         found = _by_padding(raw, rows, blocks, fits[0], sides[fits[0]])

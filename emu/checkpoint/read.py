@@ -257,14 +257,14 @@ def _opened(container: Container, match: Match, others: tuple[str, ...], stated:
     if tensor is not None and match.parts[tensor.level].elements != 1:
         return f"{match.parts[tensor.level].name} has shape {list(match.parts[tensor.level].shape)}: one number was expected"
     if match.store.facts.record is not None:
-        order = Order("row_major", None, "separated", "scales stand before their codes")
-        return StoredTensor(container, match, shape, order, packing_of(match.store.facts.packing, (), None, None), others)
+        ahead = Order("row_major", None, "separated", "scales stand before their codes")
+        return StoredTensor(container, match, shape, ahead, packing_of(match.store.facts.packing, (), None, None), others)
     wrong = _misshapen(match, shape)
     if wrong is not None:
         return wrong
     raw, facts, tiles = _raw_scales(container, match), match.store.facts, _declared_tiles(container, match)
-    known = known_orders() if match.declared is None and in_bytes(match.store) else ()
-    order = order_of(raw, grid.rows, grid.columns, facts.scale_layouts, tiles, known, stated.scale_layout)
+    known = known_orders() if in_bytes(match.store) else ()
+    order = order_of(raw, grid.rows, grid.columns, facts.scale_layouts, tiles, known, match.declared, stated.scale_layout)
     if isinstance(order, str):
         return order
     if order.layout != "row_major" and len(shape) > 2:
