@@ -97,10 +97,10 @@ def test_a_file_of_one_recipe_is_held_to_it(model: Path, tmp_path: Path) -> None
 
 
 def test_what_one_store_holds_is_converted(made: Made, model: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"b\.weight: modelopt_nvfp4 cannot hold it: blocks of mxfp4 are no blocks of nvfp4_multiplier"):
-        convert_checkpoint(made(), "modelopt_nvfp4", tmp_path / "new")
-    done = convert_checkpoint(made(), "modelopt_nvfp4", tmp_path / "new", requantize=True)
-    assert "b.weight" in done.changed and "a.weight" not in done.changed
+    with pytest.raises(FileError, match=r"a\.weight: compressed_tensors_mxfp4 cannot hold it: blocks of nvfp4_multiplier are no"):
+        convert_checkpoint(made(), "compressed_tensors_mxfp4", tmp_path / "new")
+    done = convert_checkpoint(made(), "modelopt_nvfp4", tmp_path / "new")
+    assert done.lossless and "b.weight" in done.refitted and "a.weight" not in done.refitted
     wanted, new = quantize(load_file(model)["a.weight"], NVFP4), open_checkpoint(tmp_path / "new")
     assert new.raw(new.entries["a.weight"]).tobytes() == wanted.pack().tobytes()
 
