@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu.base.errors import FileError
+from emu.checkpoint.change import change_of
 from emu.checkpoint.container import FORMATS, Container, Entry, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.facts import ScaleMarks, grid_of, kind_of
@@ -22,6 +23,7 @@ from emu.checkpoint.identify import identify_files
 from emu.checkpoint.layout import UNSTATED, Stated, padding_set
 from emu.checkpoint.passive import UNSEEN
 from emu.checkpoint.read import StoredTensor, open_tensor, readings, row_step, undecided
+from emu.checkpoint.refit import can_refit
 from emu.checkpoint.report import POWERS, CheckpointReport, TensorReport
 from emu.checkpoint.rescaled import Rescaled, can_rescale
 from emu.checkpoint.store import Match, companions, matches
@@ -258,9 +260,11 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
     mine, theirs = tensor.block, other.block
     sides = _in_one_kind(tensor, other) if tensor.shape == other.shape else None
     if sides is None:
-        yield Fault(
-            tensor.name, f"{list(tensor.shape)} in blocks of {mine.id}, in the original {list(other.shape)} in blocks of {theirs.id}"
-        )
+        kinds = f"{list(tensor.shape)} in blocks of {mine.id}, in the original {list(other.shape)} in blocks of {theirs.id}"
+        stores = tensor.store, other.store
+        numbers = _other_numbers(tensor, other) if tensor.shape == other.shape and (can_refit(*stores) or can_refit(*stores[::-1])) else ""
+        if numbers is not None:
+            yield Fault(tensor.name, f"{kinds}: {numbers}" if numbers else kinds)
         return
     try:
         if factor_of(tensor) != factor_of(other):
@@ -286,6 +290,15 @@ def _differs(tensor: StoredTensor, other: StoredTensor) -> Iterator[Fault]:
         marks.add(wrong[1])
     if codes or marks.count:
         yield Fault(tensor.name, f"{codes} codes and {marks.count} scales are not those of the original", (f"row {first}",))
+
+
+def _other_numbers(tensor: StoredTensor, other: StoredTensor) -> str | None:
+    """Return how many numbers differ from those of the original, under other scales; None: none does, -0 is the number 0."""
+    try:
+        change = change_of(other, tensor, "")
+    except FileError as error:
+        return str(error)
+    return f"{change.values} of {change.elements} values are not the same numbers" if change.values else None
 
 
 def _in_one_kind(tensor: StoredTensor, other: StoredTensor) -> tuple[StoredTensor | Rescaled, StoredTensor | Rescaled] | None:

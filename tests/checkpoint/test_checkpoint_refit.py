@@ -24,6 +24,7 @@ from emu.checkpoint.hold import factor_of
 from emu.checkpoint.read import StoredTensor, open_tensor, spread
 from emu.checkpoint.refit import can_refit, refit
 from emu.checkpoint.store import matches
+from emu.checkpoint.verify import verify_checkpoint
 from emu.cli.main import run
 from emu.spec import get, names
 
@@ -118,6 +119,8 @@ def test_numbers_stay_wherever_a_power_of_two_keeps_them(
         assert "lossless: every weight stands for the same numbers, 1 of them under other scales; read back and compared" in said
         found = opened(tmp_path / to)
         assert np.array_equal(values(found), before) and np.array_equal(np.signbit(values(found)), np.signbit(before))
+        assert run(["verify-checkpoint", str(tmp_path / to), "--original", str(source)]) == 0
+        assert "1 weights are those of the original" in capsys.readouterr().out
         if to == "deepseek_fp8":
             assert [decode(rows.scales, "fp32").tolist() for rows in found.chunks()] == [[[2.0**power]] * len(stored)]
         else:
@@ -180,3 +183,12 @@ def test_parts_of_a_weight_are_looked_at_together(write: Write, tmp_path: Path, 
         with pytest.raises(FileError, match=f"none keeps every number of {where}"):
             convert_checkpoint(wide, to, tmp_path / f"{to}2")
     assert refit(opened(source), get("checkpoint", "mlx_mxfp4")) is not None
+
+
+def test_a_number_that_differs_under_other_scales_is_counted(write: Write, tmp_path: Path) -> None:
+    source = mxfp4(tmp_path / "in", write, np.full((2, 2), 120, np.uint8), np.full((2, 2, 16), 0x21, np.uint8))
+    convert_checkpoint(source, "modelopt_nvfp4", tmp_path / "new")
+    path = tmp_path / "new" / "model.safetensors"
+    path.write_bytes(path.read_bytes().replace(b"!!!!", b"!1!!", 1))  # a code 2 becomes 3
+    done = verify_checkpoint(tmp_path / "new", source)
+    assert done.exit_code == 1 and done.faults[0].what.endswith("in blocks of mxfp4: 1 of 128 values are not the same numbers")

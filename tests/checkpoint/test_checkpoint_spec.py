@@ -129,6 +129,8 @@ CASES = [
     ("modelopt_nvfp4", 'level: "tensor"', 'level: "scale"', "facts: levels: a level is stored twice"),
     ("modelopt_nvfp4", 'dtypes: ["U8"]', 'dtypes: ["U8"], key: "x"', "key"),
     ("modelopt_nvfp4", 'container: "safetensors"', 'container: "gguf"', "facts: a record belongs to a gguf file, tensors for codes"),
+    ("modelopt_nvfp4", 'packing: "low_nibble_first"', 'packing: "high_nibble_first"', "write: files are written with the low nibble first"),
+    ("modelopt_nvfp4", '["row_major"]', '["sf128x4"]', "write: files are written with the low nibble first and scales row by row"),
     ("torchao_nvfp4", '["row_major", "sf128x4"]', '["row_major"]', "swizzle_key: says which of two layouts it is"),
     ("gguf_mxfp4", "elements: 32", "elements: 48", "record: 48 elements with one scale each 32 do not hold mxfp4"),
     ("gguf_mxfp4", '  record: {type: "MXFP4", elements: 32, number: 39}', '  codes: {suffixes: ["x"], dtypes: ["U8"]}', "facts: a record"),
