@@ -5,7 +5,6 @@ Nothing here adds or rounds a dot product. Widths are exact: the largest sums ar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,10 +17,8 @@ from emu.spec.ieee import Direction, direction, same_facts
 from emu.spec.models import Datapath, Format
 from emu.spec.models.datapath import Accumulator, DatapathFacts, LateC, UnknownFacts
 from emu.spec.models.levels import DatapathLevels
-from emu.spec.reach import frac_bits_of, reach
+from emu.spec.reach import Extent, Reach, aligned_sum, bits_beside_c, extent, frac_bits_of, reach, times
 from emu.spec.registry import digest, get
-
-C_BELOW = 2  # |C| < 2 * 2^(its exponent)
 
 
 @dataclass(frozen=True)
@@ -149,6 +146,11 @@ class DatapathPlan:
         """Bits of each stage."""
         return _widths(self)
 
+    @lazy
+    def extent(self) -> Extent:
+        """How far the numbers of a step go; C is one of them wherever it joins, and so is a register."""
+        return _extent(self)
+
     @property
     def largest_k(self) -> int | None:
         """Largest K that the accumulator takes whatever the values are; None without an accumulator."""
@@ -189,6 +191,25 @@ def _widths(plan: DatapathPlan) -> Widths:
         step_lsb,
         _largest_k(plan, 64),
     )
+
+
+def _extent(plan: DatapathPlan) -> Extent:
+    facts, values = plan.facts, times(reach(plan.a), reach(plan.b))
+    terms, scaled = plan.step // plan.group, plan.scale is not None and facts.scale.apply != "promote"
+    if facts.scale.apply in ("group", "promote"):
+        largest = plan.group * values.largest
+        values = Reach(values.lsb_exp, 0, 0, largest, largest)
+    if plan.scale is not None and scaled:
+        values = times(times(values, reach(plan.scale)), reach(plan.scale))
+    running = None if facts.scale.apply == "promote" else reach(plan.c)
+    if plan.accumulator is not None:
+        own = Fraction(2) ** (plan.accumulator.bits + values.lsb_exp)
+        running = Reach(min(values.lsb_exp, reach(plan.c).lsb_exp), 0, 0, own + reach(plan.c).largest, own)
+    bits = (plan.adder_bits or 0) if facts.align.beyond == "wrap" else 0
+    normalised = facts.align.exponent == "normalised"
+    return extent(
+        terms, values, running, plan.frac_bits, raised=_raised(facts), normalised=normalised, floor=plan.floor, adder_bits=bits
+    )  # fmt: skip
 
 
 def _fixed_point(plan: DatapathPlan) -> tuple[Fraction, int]:
@@ -343,7 +364,8 @@ def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: in
     step = block if facts.step == "block" else facts.step
     group = block if facts.group == "block" else facts.group
     assert isinstance(step, int) and isinstance(group, int)
-    needed = _integer_bits(facts, a, b, step)
+    frac_bits = _frac_bits(facts, a, b, scale)
+    needed = _integer_bits(facts, a, b, step, max(step // max(group, 1), 1), frac_bits)
     integer_bits = needed if facts.align.integer_bits == "derived" else facts.align.integer_bits
     bits = integer_bits if isinstance(integer_bits, int) else None
     d: Format = get("format", facts.d)
@@ -353,7 +375,7 @@ def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: in
             raise SpecError(f"datapath {model.id}: align.floor derived needs integer_bits")
         floor = reach(d).min_exp - bits
     c: Format = get("format", facts.c)
-    return DatapathPlan(model, a, b, scale, block, c, d, step, group, _frac_bits(facts, a, b, scale), bits, needed, floor)
+    return DatapathPlan(model, a, b, scale, block, c, d, step, group, frac_bits, bits, needed, floor)
 
 
 def _frac_bits(facts: DatapathFacts, a: Format, b: Format, scale: Format | None) -> int | None:
@@ -377,15 +399,19 @@ def _raised(facts: DatapathFacts) -> int:
     return facts.align.exponent_raise
 
 
-def _integer_bits(facts: DatapathFacts, a: Format, b: Format, step: int) -> int:
-    """Bits at 2^0 and above that the largest sum of one step needs, relative to E, over all scale formats the datapath takes."""
+def _integer_bits(facts: DatapathFacts, a: Format, b: Format, step: int, terms: int, frac_bits: int | None) -> int:
+    """Bits at 2^0 and above that the largest sum of one step needs, relative to E, over all scale formats the datapath takes.
+
+    terms: that are aligned, groups or products.   frac_bits: F, None where nothing is cut.
+    """
     first, second = reach(a), reach(b)
     if facts.scale.apply in ("group", "promote"):
         one = first.largest * second.largest
     else:
         one = first.significand * second.significand
     scales = [reach(get("format", name)).significand for name in facts.scale.formats]
-    total = one * step * max(scales, default=Fraction(1)) ** 2 / Fraction(2) ** _raised(facts)
-    if facts.align.include_c == "no":
-        return int(total).bit_length()
-    return (math.ceil(total + C_BELOW) - 1).bit_length()
+    one *= Fraction(step, terms) * max(scales, default=Fraction(1)) ** 2
+    normalised = facts.align.exponent == "normalised" and frac_bits is not None
+    rounds_up = direction(get("rounding", facts.align.rounding)) != "rz"
+    total = aligned_sum(terms, None if normalised else one, _raised(facts), frac_bits, rounds_up)
+    return int(total).bit_length() if facts.align.include_c == "no" else bits_beside_c(total)

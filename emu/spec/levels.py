@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from emu.base.caches import Cache, lazy
 from emu.base.errors import ShapeError, SpecError
 from emu.spec import derive
-from emu.spec.datapath import C_BELOW, DatapathPlan, choose_pair, choose_scale, choose_size, levels_of, pairs, resolve
+from emu.spec.datapath import DatapathPlan, choose_pair, choose_scale, choose_size, levels_of, pairs, resolve
 from emu.spec.ieee import direction, is_binary32, same_facts
 from emu.spec.models import Datapath, Format, Rounding
 from emu.spec.models.datapath import AlignFacts, DatapathFacts, RoundFacts, ScaleFacts, SpecialFacts
 from emu.spec.models.format import FloatFacts
 from emu.spec.models.levels import CutHold, DatapathLevels, FixedHold, FloatHold, Hold, Level, LevelAlign, LevelScale
 from emu.spec.models.rounding import PerElement
-from emu.spec.reach import Reach, reach
+from emu.spec.reach import Extent, Reach, aligned_sum, bits_beside_c, extent, reach, times
 from emu.spec.registry import digest, get
 from emu.spec.steps import in_levels
 
@@ -55,7 +55,7 @@ class LevelPlan:
     """One level with its numbers.
 
     number: 1 for the first above the products.   values: reach of what it leaves, whatever K is (an aligned sum: of one instruction).
-    sums: reach of its sums before they are held.   unit_exp: of a register in fixed point, else None.
+    sums: reach of its sums before they are held.   extent: of one addition.   unit_exp: of a register in fixed point, else None.
     loses: None where no value that can come is changed by `hold`, with why in `proof`; else a value that the hold changes.
     """
 
@@ -64,6 +64,7 @@ class LevelPlan:
     align: AlignPlan | None
     sums: Reach
     values: Reach
+    extent: Extent
     unit_exp: int | None
     loses: Fraction | None
     proof: str
@@ -332,15 +333,7 @@ def _plan(model: Datapath, a: Format, b: Format, scale: Format | None, block: in
     except ShapeError as error:
         raise LevelFault(("levels",), str(error)) from None
     c: Format | None = None if facts.c == "none" else get("format", facts.c)
-    first, second = reach(a), reach(b)
-    product = Reach(
-        first.lsb_exp + second.lsb_exp,
-        first.min_exp + second.min_exp,
-        first.max_exp + second.max_exp,
-        first.largest * second.largest,
-        first.significand * second.significand,
-    )
-    values, unit, _, _ = _held(product, facts.products.hold, ("products", "hold"))
+    values, unit, _, _ = _held(times(reach(a), reach(b)), facts.products.hold, ("products", "hold"))
     values = _scaled(values, facts.products.scale, facts, scale, ("products", "scale"))
     levels: list[LevelPlan] = []
     for number, (level, count) in enumerate(zip(facts.levels, counts, strict=True), 1):
@@ -366,11 +359,27 @@ def _level(
         if level.add in ("chain", "pairwise") and isinstance(level.hold, FloatHold):
             own = reach(get("format", level.hold.format))  # what one addition gets to see
             sums = _sum([(level.by or 1, values), (1, own)], "zero")
+        goes = extent(1, sums, None)
     else:
         terms = level.by or 1 if level.add == "chain" else 2 if level.add == "pairwise" else count
         sums = _aligned(terms, values, running, level.align, align)
+        many = MOST if level.of == "all" and level.add == "aligned" else terms
+        goes = _extent(many, values, running, level, level.align, align)
     held, unit, loses, proof = _held(sums, level.hold, (*place, "hold"))
-    return LevelPlan(number, level, align, sums, _scaled(held, level.scale, facts, scale, (*place, "scale")), unit, loses, proof)
+    return LevelPlan(number, level, align, sums, _scaled(held, level.scale, facts, scale, (*place, "scale")), goes, unit, loses, proof)
+
+
+def _extent(terms: int, values: Reach, running: Format | None, level: Level, words: LevelAlign, align: AlignPlan) -> Extent:
+    """Return how far an aligned addition goes; in a tree its terms are held sums too."""
+    own = None if running is None else reach(running)
+    if level.add == "pairwise" and isinstance(level.hold, FloatHold):
+        own = reach(get("format", level.hold.format))
+        own = replace(own, min_exp=own.min_exp + min(words.raised, 0), max_exp=own.max_exp + max(words.raised, 0))
+    bits = (align.adder_bits or 0) if words.beyond == "wrap" else 0
+    normalised = words.exponent == "normalised"
+    return extent(
+        terms, values, own, align.frac_bits, raised=words.raised, normalised=normalised, floor=align.floor, adder_bits=bits
+    )  # fmt: skip
 
 
 def _sum(parts: list[tuple[int, Reach]], exponent: str) -> Reach:
@@ -398,14 +407,12 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
     if words.cuts_running and running is None:
         raise LevelFault((*at, "running"), f"level {level.id}: there is no running value to cut: say same")
     terms = level.by or 1 if level.add == "chain" else 2 if level.add == "pairwise" else count
-    one = Fraction(2) if words.exponent == "normalised" else values.significand
-    total = terms * one / Fraction(2) ** raised
-    if direction(get("rounding", words.cut)) != "rz":
-        total += Fraction(terms, 1 << frac_bits)
+    one = None if words.exponent == "normalised" else values.significand
+    total = aligned_sum(terms, one, raised, frac_bits, direction(get("rounding", words.cut)) != "rz")
     if running is None:
         needed = int(total).bit_length()
     elif isinstance(running.facts, FloatFacts):
-        needed = (math.ceil(total + C_BELOW) - 1).bit_length()
+        needed = bits_beside_c(total)
     else:  # an integer names 0, so that E is 0 at least: no more of it lies above 2^E than its magnitude, and 1 where it may be rounded up
         cuts = (words.cut, words.cuts_running.cut) if words.cuts_running else (words.cut,)
         rounds_up = any(direction(get("rounding", name)) != "rz" for name in cuts)
@@ -452,14 +459,7 @@ def _scaled(values: Reach, words: LevelScale | str, facts: DatapathLevels, scale
         own = reach(get("format", words.each.format))
         both = Reach(2 * own.lsb_exp, 2 * own.min_exp, 2 * own.max_exp, own.largest**2, own.significand**2)
     both, _, _, _ = _held(both, words.product, (*place, "product"))
-    term = Reach(
-        values.lsb_exp + both.lsb_exp,
-        values.min_exp + both.min_exp,
-        values.max_exp + both.max_exp,
-        values.largest * both.largest,
-        values.significand * both.significand,
-    )
-    return _held(term, words.term, (*place, "term"))[0]
+    return _held(times(values, both), words.term, (*place, "term"))[0]
 
 
 def _held(values: Reach, hold: Hold, place: tuple[str | int, ...]) -> tuple[Reach, int | None, Fraction | None, str]:

@@ -41,6 +41,8 @@ def level_facts(facts: DatapathFacts) -> DatapathLevels:
         raise ValueError("subnormal.c: levels do not read the rounded sum of a step as C is read")
     if facts.special.nan_scale == "live" and facts.promote != "none":
         raise ValueError("special.nan_scale: a step that promotes multiplies by a NaN scale always")
+    if facts.special.zero == "plus" and facts.promote != "none":
+        raise ValueError("special.zero: a step that promotes keeps the signs of zeros as IEEE 754 has them")
     held = {
         "format": facts.d, "rounding": facts.round.mode, "overflow": facts.round.overflow, "subnormals": facts.subnormal.result,
         "keep": _keep(facts.d, facts.round.keep),

@@ -63,6 +63,9 @@ int32_t emu_make_path(const emu_datapath *datapath, emu_path *path);
 void emu_measure_operand(emu_operand *operand);
 int32_t emu_measure(emu_path *path);
 
+/* level_reach.c: integer bits of the largest sum of a step of terms up to largest * 2^exp, F known; -1: it is too long to tell. */
+int32_t emu_step_bits(const emu_path *path, uint64_t largest, int32_t exp);
+
 /* factors.c */
 void emu_make_operand(const emu_format *format, int32_t flushes, int32_t ignores_unused_bits, emu_operand *operand);
 void emu_fill_table(emu_operand *operand, int32_t in_units);

@@ -177,35 +177,56 @@ static int32_t is_toward_zero(const emu_rounding *rounding)
     return !moves;
 }
 
+/* What no sum of `terms` aligned terms exceeds, in units of 2^E. one: of a term over the exponent that it names, which a normalised one has
+ * below 2.   frac_bits: F where each term may be rounded up by a unit, else -1. */
+static bound aligned_sum(const bound *one, int32_t is_normalised, size_t terms, int32_t exponent_raise, int32_t frac_bits)
+{
+    const bound normal = bound_of(1, 1), spare = bound_of(terms, -frac_bits), raised = bound_of(1, -exponent_raise);
+    bound total = repeated(is_normalised ? &normal : one, terms);
+    total = times(&total, &raised);
+    return frac_bits < 0 ? total : plus(&total, &spare);
+}
+
+/* Integer bits of such a sum, with a C that is a float: below the sum + 2; -1: it is too long to tell. */
+static int32_t bits_of_sum(const bound *total, int32_t has_c)
+{
+    emu_wide floor = total->bits, one = {{1}};
+    int32_t has_fraction = total->exp < 0 && emu_wide_spare(&total->bits) < -total->exp;
+    if (!total->is_known || total->top > MOST_SUM_BITS)
+        return -1;
+    if (total->exp < 0)
+        emu_wide_shift_right(&floor, -total->exp);
+    else
+        emu_wide_shift_left(&floor, EMU_WIDE_LIMBS, total->exp);
+    for (int32_t i = 0; has_c && i <= has_fraction; i++)
+        emu_wide_add(&floor, &one, 0);
+    return emu_wide_length(&floor);
+}
+
 /* Bits at 2^E and above of the largest sum of `terms` values and the running value (NULL: none); -1: it is too long to tell. An integer
  * names 0, so that E is 0 at least. */
 static int32_t needed_bits(const emu_alignment *words, const reach *values, size_t terms, const reach *running, int32_t is_integer,
                            int32_t frac_bits)
 {
-    const bound normal = bound_of(1, 1), spare = bound_of(terms, -frac_bits), raised = bound_of(1, -words->exponent_raise);
-    bound total = repeated(words->is_normalised ? &normal : &values->significand, terms);
-    emu_wide floor, one = {{1}};
-    int32_t has_fraction;
-    total = times(&total, &raised);
-    if (!is_toward_zero(words->cut))
-        total = plus(&total, &spare);
+    const int32_t rounds_up = !is_toward_zero(words->cut);
+    bound total = aligned_sum(&values->significand, words->is_normalised, terms, words->exponent_raise, rounds_up ? frac_bits : -1);
     if (running && is_integer) {
         const bound unit = bound_of(1, 0);
         total = plus(&total, &running->significand);
-        if (!is_toward_zero(words->cut) || (words->running && !is_toward_zero(words->running)))
+        if (rounds_up || (words->running && !is_toward_zero(words->running)))
             total = plus(&total, &unit);
     }
-    if (!total.is_known || total.top > MOST_SUM_BITS)
-        return -1;
-    floor = total.bits;
-    has_fraction = total.exp < 0 && emu_wide_spare(&total.bits) < -total.exp;
-    if (total.exp < 0)
-        emu_wide_shift_right(&floor, -total.exp);
-    else
-        emu_wide_shift_left(&floor, EMU_WIDE_LIMBS, total.exp);
-    for (int32_t i = 0; running && !is_integer && i <= has_fraction; i++)
-        emu_wide_add(&floor, &one, 0); /* below the sum + 2 */
-    return emu_wide_length(&floor);
+    return bits_of_sum(&total, running && !is_integer);
+}
+
+int32_t emu_step_bits(const emu_path *path, uint64_t largest, int32_t exp)
+{
+    const emu_datapath *facts = path->facts;
+    const bound one = bound_of(largest, exp);
+    const int32_t rounds_up = facts->frac_rule != EMU_UNLIMITED && facts->align_mode != EMU_ALIGN_RZ;
+    const bound total = aligned_sum(&one, facts->is_normalised, (size_t)path->term_count, facts->exponent_raise,
+                                    rounds_up ? path->widths.frac_bits : -1);
+    return bits_of_sum(&total, facts->c_kind == EMU_C_ALIGNED);
 }
 
 /* F, I and the floor of an aligned addition of `terms` values, and what its sums reach. running: NULL where there is no running value. */

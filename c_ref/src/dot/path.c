@@ -52,7 +52,7 @@ static int32_t goes_together(const emu_datapath *facts)
 {
     int32_t is_exact = facts->frac_rule == EMU_UNLIMITED;
     if (facts->apply == EMU_APPLY_PROMOTE)
-        return facts->c_kind == EMU_C_ALIGNED && !facts->flushes_result && !facts->wraps && facts->split == 1;
+        return facts->c_kind == EMU_C_ALIGNED && !facts->flushes_result && !facts->wraps && facts->split == 1 && facts->ieee_zero;
     if ((facts->c_kind == EMU_C_ADDED || facts->c_kind == EMU_C_LAST) && !is_exact)
         return 0;
     if (facts->c_kind == EMU_C_LAST && !is_between(facts->accumulator_bits, 8, MOST_WIDTH))

@@ -52,28 +52,13 @@ static emu_size largest_element(const emu_path *path, const emu_operand *operand
 /* I of the largest sum of a step relative to E, with scales whose largest significand is widest * 2^-frac_bits. */
 static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t frac_bits, int32_t *bits)
 {
-    int32_t below = path->a.frac_bits + path->b.frac_bits + 2 * frac_bits + path->facts->exponent_raise;
-    int32_t has_c = path->facts->c_kind == EMU_C_ALIGNED;
+    int32_t below = path->a.frac_bits + path->b.frac_bits + 2 * frac_bits;
     emu_size size = multiply(largest_element(path, &path->a), largest_element(path, &path->b));
-    if (!times(&size, whole(widest)) || !times(&size, whole(widest)) ||
-        !times(&size, whole((uint64_t)path->facts->step)) || length_of(size) > MOST_TERM_BITS)
+    if (!times(&size, whole(widest)) || !times(&size, whole(widest)) || !times(&size, whole((uint64_t)path->facts->group)))
         return 0;
-    size.bits <<= size.exp & 63; /* more only where there are no bits */
     below -= path->facts->apply == EMU_APPLY_GROUP ? path->a.min_exp + path->b.min_exp : 0; /* the exponent of a group is that of its scales */
-    if (below < 0) {
-        if (emu_bit_length(size.bits) - below > MOST_TERM_BITS)
-            return 0;
-        size.bits <<= -below;
-        below = 0;
-    }
-    if (below >= MOST_TERM_BITS) { /* less than 1, and C */
-        *bits = 2 * has_c;
-        return 1;
-    }
-    if (has_c) /* the sum is below size + 2: the bits of the largest number below that */
-        size.bits += ((uint64_t)2 << below) - 1;
-    *bits = emu_bit_length(size.bits >> below);
-    return 1;
+    *bits = emu_step_bits(path, size.bits, size.exp - below);
+    return 0 <= *bits && *bits <= MOST_FRAC_BITS;
 }
 
 /* F such that the finest product is kept under the largest exponent that a product can have. */
@@ -200,6 +185,14 @@ static void measure_stages(emu_path *path)
         widths->sum_bits = widths->frac_bits + (widths->integer_bits < 0 ? widths->needed_bits : widths->integer_bits) + 1;
 }
 
+/* Is every sum of a group a number of the result format. */
+static int32_t holds_group_sum(const emu_path *path)
+{
+    const emu_operand *result = &path->result;
+    int32_t bits = path->widths.group_sum_bits, lsb_exp = path->a.lsb_exp + path->b.lsb_exp;
+    return bits <= result->frac_bits + 1 && lsb_exp >= result->lsb_exp && bits + lsb_exp <= result->max_exp + 1;
+}
+
 int32_t emu_measure(emu_path *path)
 {
     const emu_widths nothing = {-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -210,7 +203,7 @@ int32_t emu_measure(emu_path *path)
     if (!measure_exact(path))
         return EMU_ERROR_DATAPATH;
     if (path->facts->apply == EMU_APPLY_PROMOTE)
-        return path->widths.group_sum_bits <= path->result.frac_bits + 1 ? EMU_OK : EMU_ERROR_DATAPATH;
+        return holds_group_sum(path) ? EMU_OK : EMU_ERROR_DATAPATH;
     if (path->facts->frac_rule != EMU_UNLIMITED && !measure_aligned(path))
         return EMU_ERROR_DATAPATH;
     measure_stages(path);

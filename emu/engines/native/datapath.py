@@ -35,6 +35,7 @@ CHUNK = 4096  # elements of K of one call: what the outputs carry from call to c
 GROUPS: Final = (16, 32)
 TERMS_AT_ONCE: Final = 16  # single products that the kernel adds in 32 bits
 NO_FLOOR: Final = -600  # below every exponent
+FAR: Final = 900  # exponents that numbers and E keep to: 2^52 units of a sum are a binary64 number too
 INFINITE: Final = 3  # value_class of emu.engines.c_ref.convert.decode
 NAN: Final = 4
 
@@ -54,6 +55,9 @@ def can_dot(plan: DatapathPlan) -> bool:
     if any(not isinstance(fmt.facts, FloatFacts | IntegerFacts) or derive.codes(fmt).bits > 16 for fmt in (plan.a, plan.b)):
         return False
     if plan.scale is not None and (derive.codes(plan.scale).bits > 8 or derive.codes(plan.scale).sign_bit or _infinite(plan.scale)):
+        return False
+    found = plan.extent
+    if found.low <= NO_FLOOR or max(found.high, found.top, -found.unit) > FAR:
         return False
     return _groups(plan, facts) if facts.scale.apply == "group" else _products(plan)
 

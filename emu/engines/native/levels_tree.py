@@ -323,8 +323,8 @@ def _align_faults(level: LevelPlan, words: LevelAlign, align: AlignPlan, values:
         yield f"level {level.facts.id}: aligned terms have more than {UNIT_BITS} bits above the unit of their sum"
     if own is not None and own.fraction_bits > ODD_BITS:
         yield f"level {level.facts.id}: the running value keeps more than {ODD_BITS} bits"
-    ends = [values.lsb_exp, values.min_exp, values.max_exp, level.sums.min_exp, level.sums.max_exp, align.floor or 0]
-    if max(abs(end) for end in ends) + abs(words.raised) + ODD_BITS > FAR:
+    goes = level.extent
+    if max(goes.top, goes.high, -goes.low, -goes.unit, -goes.grid[0], abs(align.floor or 0)) > FAR:
         yield f"level {level.facts.id}: exponents lie beyond 2^-{FAR} or 2^{FAR}"
 
 

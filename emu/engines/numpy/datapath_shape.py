@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from emu.base.caches import Cache
@@ -16,9 +17,12 @@ from emu.spec.datapath import DatapathPlan
 from emu.spec.ieee import binary_format, same_facts
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts, IntegerFacts
-from emu.spec.reach import reach
+from emu.spec.reach import reach, times
 
 EXACT_BITS = 53
+NOTHING = -600  # an exponent that nothing live has: only zeros are scaled by it
+FAR = 1022  # exponents of binary64 that numbers keep to
+SMALL, LARGE, TINY = -149, 128, -100  # binary32: its smallest number, what lies above its largest, and the least E of products in it
 MANY_TERMS = 9  # an expansion of more terms is slower than the reference model is worth
 Kind = Literal["aligned", "exact", "late_add", "late_align", "register", "promote"]
 
@@ -29,7 +33,7 @@ class Shape:
 
     kind: how terms are added.   grouped: terms are sums of groups, else single products.   terms: of one step.
     raised: added to the exponent of a term.   by_sum: whether a term's own sum decides if it counts, or what its exponent is.
-    low_bits: fraction bits below the exponent of a term.   narrow: binary32 holds the aligned sum.
+    low_bits: fraction bits below the exponent of a term.   least: E where nothing is live, the floor or NOTHING.   narrow: binary32 holds the aligned sum.
     wide: the exact sum of a step may not fit binary64.
     """
 
@@ -41,6 +45,7 @@ class Shape:
     raised: int
     by_sum: bool
     low_bits: int
+    least: int
     narrow: bool
     wide: bool
 
@@ -72,17 +77,45 @@ def _shape(plan: DatapathPlan) -> Shape:
     assert isinstance(align.exponent_raise, int)
     by_sum = align.exponent == "normalised" or (grouped and align.cancelled_group_counts == "no")
     low_bits = plan.product_frac_bits + plan.scale_frac_bits - (plan.product_exp if grouped else 0)
-    least = reach(plan.a).lsb_exp + reach(plan.b).lsb_exp
-    narrow = plan.scale is None and least >= -100 and plan.widths.product_bits <= 24
-    narrow = narrow and plan.frac_bits is not None and plan.frac_bits + plan.integer_bits_needed <= 24
     terms = plan.step // plan.group if grouped else plan.step
+    least = NOTHING if plan.floor is None else max(plan.floor, NOTHING)
     wide = plan.widths.step_sum_bits > EXACT_BITS
-    return Shape(plan, _kind(plan), grid_of(plan), grouped, terms, align.exponent_raise, by_sum, low_bits, narrow, wide)
+    return Shape(plan, _kind(plan), grid_of(plan), grouped, terms, align.exponent_raise, by_sum, low_bits, least, _is_narrow(plan), wide)
 
 
 def fault(plan: DatapathPlan) -> str | None:
     """Return why this engine does not take a plan, or None."""
-    return _format_fault(plan) or _rounding_fault(plan) or _width_fault(plan)
+    return _format_fault(plan) or _rounding_fault(plan) or _width_fault(plan) or _extent_fault(plan)
+
+
+def _extent_fault(plan: DatapathPlan) -> str | None:
+    """Return which numbers of a plan lie too far out, or None: in binary64 each is normal, in the unit of any sum that it is brought to."""
+    found = plan.extent
+    if plan.facts.scale.apply == "promote":
+        return None if found.unit >= SMALL and found.top <= LARGE else "group sums beyond binary32"
+    scales = [] if plan.scale is None else [reach(plan.scale)]
+    for side in ([reach(fmt), *scales] for fmt in (plan.a, plan.b)):
+        if sum(part.lsb_exp for part in side) < -FAR or prod(part.largest for part in side) >= 1 << FAR:
+            return f"elements beyond 2^-{FAR} or 2^{FAR}"
+    if found.unit < -FAR or found.top > FAR:
+        return f"sums beyond 2^-{FAR} or 2^{FAR}"
+    if plan.frac_bits is not None and (found.low <= NOTHING or found.unit - found.high < -FAR):
+        return f"exponents that reach 2^{NOTHING}, or terms that lie more than {FAR} bits below the largest"
+    return None
+
+
+def _is_narrow(plan: DatapathPlan) -> bool:
+    """Tell whether binary32 holds the products, exactly, and their aligned sum; below TINY, where the unit of a sum stops, all are zero."""
+    if plan.scale is not None or plan.frac_bits is None:
+        return False
+    found, ends = plan.extent, [reach(plan.a), reach(plan.b)]
+    product = times(*ends)
+    if plan.widths.product_bits > 24 or plan.frac_bits + plan.integer_bits_needed > 24:
+        return False
+    least = product.lsb_exp if plan.facts.align.exponent == "normalised" else product.min_exp
+    inside = all(part.lsb_exp >= SMALL and part.largest < 1 << LARGE for part in (*ends, product))
+    seen = plan.align_direction != "rd" or product.lsb_exp - found.grid[1] >= SMALL  # a number that goes down must not vanish
+    return inside and seen and least + int(plan.facts.align.exponent_raise) >= TINY and found.grid[1] < LARGE - 1
 
 
 def _format_fault(plan: DatapathPlan) -> str | None:
@@ -148,8 +181,4 @@ def _aligned_fault(plan: DatapathPlan) -> str | None:
         return "groups of more than 64 products"
     if facts.align.beyond == "wrap" and (plan.adder_bits is None or plan.adder_bits > EXACT_BITS):
         return "an adder of more than 53 bits that wraps"
-    ends = [reach(plan.scale)] * 2 if plan.scale is not None else []
-    ends += [reach(plan.a), reach(plan.b)]
-    if any(abs(end.min_exp) > 260 or abs(end.max_exp) > 260 for end in ends):
-        return "exponents beyond binary64"
     return None

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from emu.engines.numpy.datapath_operands import Side
 from emu.engines.numpy.datapath_round import F64, ROUNDINGS, exponent, power, round_values, sum_to_odd
-from emu.engines.numpy.datapath_shape import Shape
+from emu.engines.numpy.datapath_shape import NOTHING, TINY, Shape
 from emu.engines.numpy.datapath_special import outer
 from emu.engines.numpy.datapath_terms import largest_exp, step_sum, term_exp, term_of
 from emu.engines.numpy.float64 import add_to_odd
 
-NOTHING = -600  # an exponent that nothing live has: only zeros are scaled by it
 Step = Callable[[Side, Side, int, F64, float, Shape], F64]
 
 
@@ -33,10 +32,9 @@ def aligned(a: Side, b: Side, step: int, c: F64, largest: float, shape: Shape) -
         return _in_one_piece(a, b, step, c, shape)
     plan, mode = shape.plan, ROUNDINGS[shape.plan.align_direction]
     assert plan.frac_bits is not None
-    least = NOTHING if plan.floor is None else plan.floor
-    of_c = np.where(c != 0, exponent(c, shape.grid.lowest), least)
+    of_c = np.where(c != 0, exponent(c, shape.grid.lowest), shape.least)
     # The largest exponent sets the unit, and what lies below the unit is lost: docs/how_it_works.md#alignment-and-loss-in-a-fused-step
-    exp = np.maximum(largest_exp(a, b, step, shape, least), of_c)
+    exp = np.maximum(largest_exp(a, b, step, shape), of_c)
     total = _narrow_total(a, b, step, exp, shape) if shape.narrow else _total(a, b, step, power(plan.frac_bits - exp), shape)
     total += mode(c * power(plan.frac_bits - exp))
     if plan.facts.align.beyond == "wrap":
@@ -58,11 +56,11 @@ def _total(a: Side, b: Side, step: int, unit: F64, shape: Shape) -> F64:
 def _narrow_total(a: Side, b: Side, step: int, exp: NDArray[Any], shape: Shape) -> F64:
     """Return the same for single products whose aligned sum fits 24 bits, in binary32.
 
-    Below exponent -100 all products are zero; what binary32 loses of a tiny one lies far below the last kept bit.
+    Below exponent TINY all products are zero; what binary32 loses of a tiny one lies far below the last kept bit.
     """
     plan, mode = shape.plan, ROUNDINGS[shape.plan.align_direction]
     assert plan.frac_bits is not None
-    field = np.maximum(exp, -100).astype(np.int32)
+    field = np.maximum(exp, TINY).astype(np.int32)
     unit = ((plan.frac_bits + 127 - field) << 23).view(np.float32)
     total = np.zeros_like(unit)
     first = step * plan.step
@@ -105,7 +103,7 @@ def _in_one_piece(a: Side, b: Side, step: int, c: F64, shape: Shape) -> F64:
     """
     plan, grid = shape.plan, shape.grid
     assert plan.frac_bits is not None
-    exp = largest_exp(a, b, step, shape, NOTHING if plan.floor is None else plan.floor)
+    exp = largest_exp(a, b, step, shape)
     total = step_sum(a, b, step, shape)
     field = exp.astype(np.int64)
     np.subtract(1023 + plan.frac_bits, field, out=field)

@@ -56,13 +56,13 @@ def term_exp(a: Side, b: Side, place: int | slice, shape: Shape) -> I16:
     return exp
 
 
-def largest_exp(a: Side, b: Side, step: int, shape: Shape, least: int) -> NDArray[Any]:
-    """Return the largest exponent of the live terms of a step and of `least`."""
+def largest_exp(a: Side, b: Side, step: int, shape: Shape) -> NDArray[Any]:
+    """Return the largest exponent of the live terms of a step, and at least that where nothing is live."""
     first, last = step * shape.terms, (step + 1) * shape.terms
     if not shape.by_sum and shape.terms <= FEW_TERMS:
-        best: I16 = term_exp(a, b, slice(first, last), shape).max(axis=0, initial=least)
+        best: I16 = term_exp(a, b, slice(first, last), shape).max(axis=0, initial=shape.least)
         return best
-    best = np.array(np.int16(least))
+    best = np.array(np.int16(shape.least))
     for place in range(first, last):
         exp = _exp_by_sum(a, b, step, place - first, shape) if shape.by_sum else term_exp(a, b, place, shape)
         best = np.maximum(best, exp, out=exp)

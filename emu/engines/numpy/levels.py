@@ -65,9 +65,10 @@ def _range(plan: LevelsPlan, operands: Sequence[Format]) -> tuple[int, int]:
         lows.append(sum(one.lsb_exp for one in factors))
         highs.append(sum(int(one.largest).bit_length() for one in factors))
     for level in plan.levels:
-        for one in (level.sums, level.values):
-            lows.append(one.lsb_exp)
-            highs.append(int(one.largest).bit_length())
+        lows += [level.values.lsb_exp, level.extent.unit, level.extent.grid[0]]
+        highs += [int(level.values.largest).bit_length(), level.extent.top, level.extent.grid[1]]
+        if level.facts.align is not None and level.facts.align.cuts_running is not None:
+            lows.append(level.extent.low - level.facts.align.cuts_running.fraction_bits)
     for hold in holds_of(plan.facts):
         if isinstance(hold, FixedHold):
             unit = plan.product_unit_exp if hold is plan.facts.products.hold else 0 if isinstance(hold.unit_exp, str) else hold.unit_exp
@@ -77,11 +78,6 @@ def _range(plan: LevelsPlan, operands: Sequence[Format]) -> tuple[int, int]:
             lows.append(level.unit_exp)
             highs.append(level.facts.hold.bits + max(level.unit_exp, 0))
     low, high = min(lows), max(highs)
-    for level in plan.levels:
-        words = level.facts.align
-        if level.align is not None and words is not None:
-            bits = max(level.align.frac_bits, 0 if words.cuts_running is None else words.cuts_running.fraction_bits)
-            low, high = min(low, min(lows) - bits - abs(words.raised)), max(high, max(highs) + (level.align.integer_bits or 0))
     cut = max((hold.fraction_bits or hold.significant_bits or 0 for hold in holds_of(plan.facts) if isinstance(hold, CutHold)), default=0)
     return low - cut, high
 

@@ -118,6 +118,13 @@ def _check_rounding(facts: DatapathFacts) -> None:
         raise SpecError(f"group: {facts.group} products are added before alignment only where scale.apply is group or promote: say 1")
 
 
+def _holds_sum(plan: DatapathPlan) -> bool:
+    """Tell whether the result format holds every sum of a block: its bits, its unit, and as far as it goes."""
+    widths, room = plan.widths, reach(plan.d)
+    fits = widths.group_sum_bits <= frac_bits_of(plan.d) + 1 and widths.product_lsb_exp >= room.lsb_exp
+    return fits and widths.group_sum_bits + widths.product_lsb_exp <= room.max_exp + 1
+
+
 def check_plan(plan: DatapathPlan) -> None:
     """Refuse widths that do not fit one another. Raises: SpecError."""
     facts, operands = plan.facts, f"{plan.a.id} x {plan.b.id}"
@@ -133,7 +140,7 @@ def check_plan(plan: DatapathPlan) -> None:
             f"align.integer_bits: {stated} bits overflow with {operands}: the largest sum needs {plan.integer_bits_needed}: "
             "say so, or derived, or beyond: wrap"
         )
-    if facts.scale.apply == "promote" and plan.widths.group_sum_bits > frac_bits_of(plan.d) + 1:
+    if facts.scale.apply == "promote" and not _holds_sum(plan):
         raise SpecError(f"scale.blocks: the sum of {plan.block} products of {operands} is no exact binary32 number")
     if facts.align.beyond == "wrap" and plan.adder_bits is None:
         raise SpecError("align.beyond: wrap needs an adder of a stated width")
