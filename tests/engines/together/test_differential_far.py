@@ -6,19 +6,28 @@ of it; outside the engine takes another way or refuses the plan.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from support.oracle.ask import answers, compare, engines, oracle, plans
+from support.oracle.ask import answers, compare, engines, oracle, plans, same
 from support.oracle.draw import drawn
-from support.oracle.levels import Facts, Row, decode, read_files
+from support.oracle.draw import row as draw_row
+from support.oracle.levels import Facts, read_files
+from support.whole import tries
 
 from emu.base.errors import SpecError
+from emu.engines.numpy.datapath_shape import shape_of
+from emu.spec.datapath import DatapathPlan, resolve
+from emu.spec.levels import LevelsPlan, resolve_levels
+from emu.spec.models.levels import DatapathLevels
+from emu.spec.registry import get
+from emu.spec.steps import step_facts
 
 _FOUND = spec_from_file_location("user_objects_that_reach_far", Path(__file__).with_name("user_objects.py"))
 assert _FOUND is not None and _FOUND.loader is not None
@@ -114,4 +123,144 @@ def test_a_row_typed_by_hand(what: str) -> None:
     assert found == dict.fromkeys(found, d)
 
 
-__all__ = ["Counter", "Fraction", "Random", "Row", "SpecError", "compare", "decode", "drawn"]
+SEEDS = (5, 30, 71, 84, 101)  # which found wrong bits while nobody asked how far numbers reach
+
+
+def test_drawn_datapaths() -> None:
+    seen = _drawn([*SEEDS, *range(200, 225)])
+    assert seen["datapaths"] > 20 and all(seen[f"{engine} step"] > 10 for engine in ("numpy", "native", "c_ref", "exact"))
+
+
+@pytest.mark.exhaustive
+def test_more_drawn_datapaths() -> None:
+    assert _drawn(range(10_000, tries(10_100, 14_000)))["datapaths"] > 70
+
+
+def _drawn(seeds: Sequence[int]) -> Counter[str]:
+    """Compare rows of drawn datapaths in every engine and form with the oracle; one that the loader refuses is left out."""
+    seen = Counter[str]()
+    for seed in seeds:
+        made, facts = drawn(seed)
+        files = SHIPPED | {item["id"]: item["facts"] for item in made}
+        try:
+            with USER.loaded(*made):
+                seen += compare(files, facts, f"far_{seed}", Random(seed), 4)
+                seen["datapaths"] += 1
+        except SpecError:
+            continue
+    return seen
+
+
+# A shortcut is taken up to an edge and not beyond it. Elements are int4 and e2m1 with another unit or bias.
+
+
+def own(name: str, place: int) -> Facts:
+    """Facts of int4 in units of 2^place, or of e2m1 times 2^place."""
+    return integer(place) if name == "int4" else floating(2, 1) | {"bias": 1 - place}
+
+
+def late(split: bool) -> Facts:
+    """Facts of products that are summed before C joins: rounded, or in two parts that are aligned again."""
+    facts = chain(4, "rne")
+    last = facts["levels"][0]
+    first = {"fraction_bits": 13, "integer_bits": "none"}
+    if not split:
+        return facts | {"levels": [{"id": "step", "of": 4, "add": "exact", "hold": last["hold"]}, last | {"by": 1}]}
+    running = {"fraction_bits": 13, "cut": "rd", "drop_below": 14}
+    second = {"fraction_bits": 20, "integer_bits": "none", "cut": "rd", "floor": -126, "running": running}
+    parts = {"id": "part", "of": 2, "take": {"every": 2}, "add": "aligned", "align": first | {"cut": "rz"}}
+    joined = {"id": "join", "of": 2, "add": "aligned", "align": first | {"cut": "rd"}}
+    return facts | {"levels": [parts, joined, last | {"by": 1, "align": second}]}
+
+
+def register() -> Facts:
+    """Facts of an exact register through K."""
+    hold = {"bits": 40, "unit_exp": "derived", "overflow": "error"}
+    level = {"id": "k", "of": "all", "add": "chain", "start": "zero", "hold": hold}
+    return chain(4, "rne") | {"levels": [level], "out": {"format": "fp32", "rounding": "rne", "plus": "c"}}
+
+
+def raised(by: int, cut: str = "rd", **more: Any) -> Facts:
+    """Facts of an aligned step of four products."""
+    return chain(4, "rne", {"fraction_bits": 10, "cut": cut, "exponent_raise": by} | more)
+
+
+def free(unit: int) -> Facts:
+    """Facts of levels that are no step: a register in fixed point."""
+    hold = {"bits": 20, "unit_exp": unit, "rounding": "rd", "overflow": "saturate"}
+    level = {"id": "k", "of": "all", "add": "chain", "by": 2, "start": "zero", "hold": hold}
+    return chain(4, "rne") | {"levels": [level], "out": {"format": "fp32", "rounding": "rne", "plus": "c"}}
+
+
+STEP, NARROW, LEVELS = "step", "narrow", "levels"
+# what: the shortcut, its engine, the facts and where elements are, both as they follow from a number, and the two ends of that number
+EDGES: dict[str, tuple[str, str, Callable[[int], Facts], Callable[[int], int], int]] = {
+    "aligned, elements": (STEP, "numpy", lambda _: raised(0), lambda n: n, 530),
+    "aligned, tiny elements": (STEP, "numpy", lambda _: raised(0), lambda n: -n, 530),
+    "aligned, E": (STEP, "numpy", raised, lambda _: 0, 1100),
+    "aligned, low E": (STEP, "numpy", lambda n: raised(-n, floor="none"), lambda _: -60, 1100),
+    "aligned toward zero, E": (STEP, "numpy", lambda n: raised(n, "rz"), lambda _: 0, 1100),
+    "aligned, normalised": (STEP, "numpy", lambda _: raised(0, exponent="normalised"), lambda n: -n, 530),
+    "aligned, a floor": (STEP, "numpy", lambda n: raised(0, floor=n), lambda _: 0, 1100),
+    "aligned, an adder that wraps": (STEP, "numpy", lambda n: raised(n, integer_bits=4, beyond="wrap"), lambda _: 0, 1100),
+    "exact sums": (STEP, "numpy", lambda _: chain(4, "rne"), lambda n: n, 530),
+    "exact, tiny sums": (STEP, "numpy", lambda _: chain(4, "rne"), lambda n: -n, 530),
+    "rounded sums": (STEP, "numpy", lambda _: late(False), lambda n: n, 530),
+    "two parts": (STEP, "numpy", lambda _: late(True), lambda n: n, 530),
+    "two tiny parts": (STEP, "numpy", lambda _: late(True), lambda n: -n, 530),
+    "a register": (STEP, "numpy", lambda _: register(), lambda n: n, 530),
+    "a register of tiny products": (STEP, "numpy", lambda _: register(), lambda n: -n, 530),
+    "binary32, elements": (NARROW, "numpy", lambda _: raised(0), lambda n: n, 530),
+    "binary32, tiny elements": (NARROW, "numpy", lambda _: raised(0), lambda n: -n, 530),
+    "binary32, E": (NARROW, "numpy", lambda n: raised(n, "rz"), lambda _: 0, 530),
+    "binary32, E of terms that go down": (NARROW, "numpy", raised, lambda _: -10, 530),
+    "binary32, low E": (NARROW, "numpy", lambda n: raised(-n, "rz"), lambda _: 0, 530),
+    "kernel, elements": (STEP, "native", lambda _: raised(0, "rz"), lambda n: n, 530),
+    "kernel, tiny elements": (STEP, "native", lambda _: raised(0, "rz"), lambda n: -n, 530),
+    "kernel, E": (STEP, "native", lambda n: raised(n, "rz"), lambda _: 0, 1100),
+    "levels, elements": (LEVELS, "numpy", lambda _: raised(0), lambda n: n, 530),
+    "levels, tiny elements": (LEVELS, "numpy", lambda _: raised(0), lambda n: -n, 530),
+    "levels, E": (LEVELS, "numpy", raised, lambda _: 0, 1100),
+    "levels, a register": (LEVELS, "numpy", free, lambda _: 0, 1100),
+    "levels, a register of a tiny unit": (LEVELS, "numpy", lambda n: free(-n), lambda _: 0, 1100),
+    "tree, elements": (LEVELS, "native", lambda _: raised(0), lambda n: n, 530),
+    "tree, E": (LEVELS, "native", raised, lambda _: 0, 1100),
+    "tree, low E": (LEVELS, "native", lambda n: raised(-n), lambda _: 0, 1100),
+    "one register": (LEVELS, "native", free, lambda _: 0, 1100),
+    "one register of a tiny unit": (LEVELS, "native", lambda n: free(-n), lambda _: 0, 1100),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["int4", "e2m1"])
+@pytest.mark.parametrize("what", EDGES)
+def test_a_shortcut_is_right_up_to_its_edge_and_not_taken_beyond(what: str, element: str) -> None:
+    """The last datapath that the shortcut takes gives the oracle's codes; one binade further another way is taken."""
+    way, engine, facts_of, place_of, most = EDGES[what]
+
+    def plan_of(number: int) -> DatapathPlan | LevelsPlan:
+        facts = {"a": [element], "b": [element]} | facts_of(number)
+        made = get("format", element).facts.model_validate_json(json.dumps(own(element, place_of(number))))
+        fmt = get("format", element).model_copy(update={"facts": made})
+        levels = DatapathLevels.model_validate_json(json.dumps(facts))
+        model = get("datapath", "ideal").model_copy(update={"id": "edge", "facts": levels})
+        if way == LEVELS:
+            return resolve_levels(model, fmt, fmt)
+        step = step_facts(levels)
+        assert step is not None
+        return resolve(model.model_copy(update={"facts": step}), fmt, fmt)
+
+    def takes(number: int) -> bool:
+        plan = plan_of(number)
+        return engine in engines(plan) and (way != NARROW or (isinstance(plan, DatapathPlan) and shape_of(plan).narrow))
+
+    inside, outside = 0, most
+    assert takes(inside) and not takes(outside)
+    while outside - inside > 1:
+        middle = (inside + outside) // 2
+        inside, outside = (middle, outside) if takes(middle) else (inside, middle)
+    facts, rng = {"a": [element], "b": [element]} | facts_of(inside), Random(inside)
+    files = SHIPPED | {element: own(element, place_of(inside))}
+    rows = [draw_row(rng, files, facts) for _ in range(12)]
+    rows = [(codes, c) for codes, c in rows if len(codes[0]) == facts["k"]]
+    wanted, found = [oracle(files, facts, row) for row in rows], answers(plan_of(inside), engine, rows)
+    assert rows and [row for row, want, code in zip(rows, wanted, found, strict=True) if not same(want, code, SHIPPED["fp32"])] == []

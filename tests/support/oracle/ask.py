@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,10 +11,9 @@ import numpy as np
 from support.oracle.draw import row
 from support.oracle.levels import Facts, Refused, Row, decode
 
-from emu.base.errors import EmuError, OpenError
+from emu.base.errors import OpenError
 from emu.engines import datapath as engine_datapath
 from emu.engines import table as engine_table
-from emu.engines.exact import levels as in_exact
 from emu.engines.numpy.convert import code_dtype
 from emu.spec import get
 from emu.spec.datapath import DatapathPlan, plans_of
@@ -69,9 +67,8 @@ def compare(files: dict[str, Facts], facts: Facts, name: str, rng: Random, count
             for k in {len(codes[0]) for codes, _ in rows}:
                 chosen = [number for number, (codes, _) in enumerate(rows) if len(codes[0]) == k]
                 for number, found in zip(chosen, answers(plan, engine, [rows[number] for number in chosen]), strict=True):
-                    want = wanted[number]
-                    same = isinstance(found, int) and decode(fmt, found).special == "nan" if want == "nan" else found == want
-                    assert same, f"{name}: {engine} as {form}: {show(found)}, not {show(want)}: {rows[number]} {facts}"
+                    said = f"{name}: {engine} as {form}: {show(found)}, not {show(wanted[number])}: {rows[number]} {facts}"
+                    assert same(wanted[number], found, fmt), said
                     seen[f"{engine} {form}"] += 1
     return seen
 
@@ -86,9 +83,12 @@ def oracle(files: dict[str, Facts], facts: Facts, one: Operands) -> int | str:
         return "refused"
 
 
+def same(want: int | str, found: int | str, fmt: Facts) -> bool:
+    """Tell whether an engine gives what the oracle does. fmt: of the result."""
+    return isinstance(found, int) and decode(fmt, found).special == "nan" if want == "nan" else found == want
+
+
 def show(code: int | str) -> str:
     """A code in hexadecimal."""
     return code if isinstance(code, str) else f"{code:#x}"
 
-
-__all__ = ["EmuError", "Path", "answers", "compare", "engines", "in_exact", "oracle", "plans"]

@@ -8,8 +8,8 @@ from typing import Any
 from support.oracle.levels import Facts, decode
 
 ABOUT: Facts = {"title": "drawn by a test", "status": "proposed", "sources": []}
-FAR = (0, 0, 0, 0, 1, 10, 30, 60, 64, 70, 100, 126, 130, 149, 200, 260, 300, 480, 512, 520, 600, 760, 890, 1000)
-RAISES = (0, 0, 0, 0, 1, -1, 2, -3, 20, -20, 300, -300, 600, 1100, -1100, 9000, -9000)
+FAR = (0, 0, 0, 10, 30, 49, 50, 58, 60, 62, 64, 66, 70, 74, 75, 80, 100, 126, 130, 149, 200, 260, 298, 301, 440, 450, 500, 510, 520, 890)
+EDGES = (-1021, -899, -610, -600, -599, -149, -126, -100, -99, 116, 126, 127, 128, 140, 590, 890, 899, 901, 1000, 1021, 1030)
 CUTS = ("rz", "rz", "rd", "rne", "ru", "rna", "odd")
 MODES = ("rz", "rne", "rd", "ru", "rna", "odd")
 RESULTS = {"fp32": 23, "fp16": 10, "bf16": 7}
@@ -23,6 +23,9 @@ def drawn(seed: int) -> tuple[list[Facts], Facts]:
     formats = {f"far_a{seed}": _element(rng, place), f"far_b{seed}": _element(rng, other), f"far_s{seed}": _scale(rng)}
     kind = rng.choice((_aligned, _aligned, _aligned, _exact, _late, _parts, _register, _promote, _free, _free))
     facts = kind(rng, *formats)
+    for words in (level["align"] for level in facts["levels"] if "exponent_raise" in level.get("align", {})):
+        if rng.random() < 0.3:  # E near an edge
+            words["exponent_raise"] = rng.choice(EDGES) - place - other + rng.randint(-3, 3)
     made = [{"kind": "format", "id": name, **ABOUT, "facts": item} for name, item in formats.items()]
     return [*made, {"kind": "datapath", "id": f"far_{seed}", **ABOUT, "facts": facts}], facts
 
@@ -64,7 +67,7 @@ def _frame(rng: Random, a: str, b: str, s: str, scaled: bool) -> Facts:
 
 def _align(rng: Random) -> Facts:
     words: Facts = {"fraction_bits": rng.choice((0, 2, 6, 10, 10, 13, 25, 35, 45)), "cut": rng.choice(CUTS), "integer_bits": "derived"}
-    words |= {"exponent_raise": rng.choice(RAISES), "floor": rng.choice(("none", "none", "derived", -120, -700, 60, 700))}
+    words |= {"exponent_raise": rng.choice((0, 0, 0, 1, -1, 2, -3, 20, -20, 9000)), "floor": rng.choice(("none", "none", "derived", -120, -700, 60, 700))}
     words |= {"exponent": "normalised"} if rng.random() < 0.2 else {}
     words |= {"beyond": "wrap"} if rng.random() < 0.2 else {}
     words |= {"integer_bits": rng.randint(0, 8)} if words.get("beyond") and rng.random() < 0.5 else {}
