@@ -90,9 +90,7 @@ def bits_beside_c(total: Fraction) -> int:
 
 def times(x: Reach, y: Reach) -> Reach:
     """Return what products reach."""
-    return Reach(
-        x.lsb_exp + y.lsb_exp, x.min_exp + y.min_exp, x.max_exp + y.max_exp, x.largest * y.largest, x.significand * y.significand
-    )
+    return Reach(x.lsb_exp + y.lsb_exp, x.min_exp + y.min_exp, x.max_exp + y.max_exp, x.largest * y.largest, x.significand * y.significand)
 
 
 class Extent(NamedTuple):
@@ -123,7 +121,7 @@ def extent(
     """Return how far an addition of terms goes.
 
     values: what a term reaches.   running: what the running value or C does, or None.   frac_bits: F, None: nothing is aligned.
-    raised: added to the exponents of terms.   normalised: those are of leading bits.   floor: least E.   adder_bits: where sums wrap, else 0.
+    raised: added to the exponents of terms.   normalised: those are of leading bits.   floor: least E.   adder_bits: of sums that wrap, or 0.
     """
     unit = values.lsb_exp if running is None else min(values.lsb_exp, running.lsb_exp)
     largest = terms * values.largest + (Fraction(0) if running is None else running.largest)

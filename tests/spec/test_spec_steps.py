@@ -13,11 +13,15 @@ from support.mutants import mutants
 
 import emu
 from emu.base.errors import OpenError, SpecError
+from emu.engines.c_ref._c import ffi, lib
+from emu.engines.c_ref.datapath import datapath_descriptor
 from emu.spec import get, load_spec, names
-from emu.spec.checks.datapath import settled
+from emu.spec.checks.datapath import check_plan, settled
+from emu.spec.datapath import plans_of, resolve
+from emu.spec.levels import resolve_levels
 from emu.spec.loader import read
 from emu.spec.models import Datapath
-from emu.spec.models.datapath import DatapathFacts, UnknownFacts
+from emu.spec.models.datapath import AlignFacts, DatapathFacts, UnknownFacts
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.registry import shipped_root
 from emu.spec.steps import in_levels, level_facts, step_facts
@@ -157,6 +161,47 @@ def test_a_nan_scale_of_an_empty_block_leaves_no_step_that_promotes() -> None:
     for engine in ("exact", "numpy", "c_ref", "auto"):
         found = emu.dot(zeros, zeros, own, nan, one, engine=engine, **choice)
         assert int(found) == 0x40000000, engine
+
+
+def test_zeros_that_are_plus_leave_no_step_that_promotes() -> None:
+    """The steps of `promote` keep the signs of zeros; a datapath whose zeros are plus goes level by level."""
+    model = get("datapath", "promote")
+    facts = level_facts(model.facts)
+    assert step_facts(facts.model_copy(update={"special": facts.special.model_copy(update={"zero": "plus"})})) is None
+    with pytest.raises(ValueError, match=r"^special.zero: a step that promotes keeps the signs of zeros as IEEE 754 has them$"):
+        level_facts(model.facts.model_copy(update={"special": model.facts.special.model_copy(update={"zero": "plus"})}))
+
+
+@pytest.mark.parametrize("unit_exp", [-76, -75, -74, 57, 58, 59])
+def test_a_step_that_promotes_holds_every_sum_of_a_block(unit_exp: int) -> None:
+    """A product of int4 is a multiple of 2^(2 unit_exp), which is 2^-149 at least, and 64 units at most: 16 of them stay below 2^128."""
+    fmt = get("format", "int4")
+    own = fmt.model_copy(update={"facts": fmt.facts.model_copy(update={"unit_exp": unit_exp})})
+    plan = resolve("promote", own, own, "fp32", 16)
+    if -75 < unit_exp < 59:
+        check_plan(plan)
+        return
+    with pytest.raises(SpecError, match=r"^scale.blocks: the sum of 16 products of int4 x int4 is no exact binary32 number$"):
+        check_plan(plan)
+
+
+@pytest.mark.parametrize("cut", ["rz", "rd", "rne"])
+@pytest.mark.parametrize("exponent", ["nominal", "normalised"])
+@pytest.mark.parametrize("fraction_bits", [0, 1, 13])
+@pytest.mark.parametrize("base", ["hopper_fp8", "blackwell_mxf4nvf4_b16_ue4m3", "cheap"])
+def test_the_adder_of_a_step_is_that_of_its_levels(base: str, fraction_bits: int, exponent: str, cut: str) -> None:
+    """Integer bits and a derived floor count terms that are rounded up, and normalised ones, in both forms and in C."""
+    plan = next(iter(plans_of(base)))
+    align = AlignFacts(include_c="yes", fraction_bits=fraction_bits, rounding=cut, exponent=exponent, floor="derived")
+    facts = plan.facts.model_copy(update={"align": align})
+    model = plan.datapath.model_copy(update={"id": "wide", "facts": facts})
+    chosen = model, plan.a, plan.b, plan.scale, plan.block or None
+    step, level = resolve(*chosen), resolve_levels(*chosen).levels[-1].align
+    assert level is not None
+    assert (step.frac_bits, step.integer_bits, step.floor) == (level.frac_bits, level.integer_bits, level.floor)
+    widths = ffi.new("emu_widths *")
+    assert lib.emu_derive_widths(datapath_descriptor(step).pointer, widths) == 0
+    assert (widths.needed_bits, widths.floor_exp) == (step.integer_bits_needed, step.floor)
 
 
 def test_the_other_datapaths_of_levels_are_no_steps() -> None:

@@ -33,7 +33,8 @@ class Shape:
 
     kind: how terms are added.   grouped: terms are sums of groups, else single products.   terms: of one step.
     raised: added to the exponent of a term.   by_sum: whether a term's own sum decides if it counts, or what its exponent is.
-    low_bits: fraction bits below the exponent of a term.   least: E where nothing is live, the floor or NOTHING.   narrow: binary32 holds the aligned sum.
+    low_bits: fraction bits below the exponent of a term.   least: E where nothing is live, the floor or NOTHING.
+    narrow: binary32 holds the aligned sum.
     wide: the exact sum of a step may not fit binary64.
     """
 

@@ -1,7 +1,7 @@
 """Users' datapaths whose numbers reach far: rows typed by hand, and ones out of a seed, in every engine beside the oracle.
 
-A shortcut (binary32 products, binary64 sums, exponents of 16 bits, native's plans) is taken only where the numbers of a datapath stay inside
-of it; outside the engine takes another way or refuses the plan.
+A shortcut (binary32 products, binary64 sums, exponents of 16 bits, native's plans) is taken only where the numbers of a datapath stay
+inside of it; outside the engine takes another way or refuses the plan.
 """
 
 from __future__ import annotations

@@ -91,4 +91,3 @@ def same(want: int | str, found: int | str, fmt: Facts) -> bool:
 def show(code: int | str) -> str:
     """A code in hexadecimal."""
     return code if isinstance(code, str) else f"{code:#x}"
-

@@ -1,4 +1,4 @@
-"""Users' datapaths out of a seed whose numbers reach far: tiny and huge units, biases, raised exponents, registers of any width. As YAML."""
+"""Users' datapaths out of a seed, as YAML, whose numbers reach far: tiny and huge units, biases, raised exponents, registers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def _frame(rng: Random, a: str, b: str, s: str, scaled: bool) -> Facts:
 
 def _align(rng: Random) -> Facts:
     words: Facts = {"fraction_bits": rng.choice((0, 2, 6, 10, 10, 13, 25, 35, 45)), "cut": rng.choice(CUTS), "integer_bits": "derived"}
-    words |= {"exponent_raise": rng.choice((0, 0, 0, 1, -1, 2, -3, 20, -20, 9000)), "floor": rng.choice(("none", "none", "derived", -120, -700, 60, 700))}
+    words |= {
+        "exponent_raise": rng.choice((0, 0, 0, 1, -1, 2, -3, 20, -20, 9000)),
+        "floor": rng.choice(("none", "none", "derived", -120, -700, 60, 700)),
+    }
     words |= {"exponent": "normalised"} if rng.random() < 0.2 else {}
     words |= {"beyond": "wrap"} if rng.random() < 0.2 else {}
     words |= {"integer_bits": rng.randint(0, 8)} if words.get("beyond") and rng.random() < 0.5 else {}
@@ -156,7 +159,7 @@ def _free(rng: Random, a: str, b: str, s: str) -> Facts:
         add = rng.choice(("exact", "aligned", "pairwise"))
         level = {"id": "two", "of": 2, "add": add, "hold": _any_hold(rng)} | ({"align": _align(rng)} if add == "aligned" else {})
         level |= {"exponent": "largest"} if add == "exact" and rng.random() < 0.5 else {}
-        lots = [level] if not lots else lots
+        lots = lots or [level]
     last: Facts = {"id": "k", "of": "all", "add": rng.choice(("chain", "chain", "pairwise", "exact", "aligned"))}
     last["hold"] = _any_hold(rng) if rng.random() < 0.7 else "exact"
     where = rng.choice(("start", "plus", "out", "none"))
@@ -217,6 +220,6 @@ def row(rng: Random, files: dict[str, Facts], facts: Facts) -> tuple[list[list[i
             operands[0][place], operands[1][place] = operands[0][place - 1] ^ flip, operands[1][place - 1]
         elif rng.random() < 0.3:
             operands[0][place] = 0
-    for name in facts["scale"]["formats"] * 2 if "scale" in facts else []:
-        operands.append(codes(rng, files[name], k // facts["scale"]["blocks"][0], special=special))
+    scales = facts["scale"]["formats"] * 2 if "scale" in facts else []
+    operands += [codes(rng, files[name], k // facts["scale"]["blocks"][0], special=special) for name in scales]
     return operands, None if facts["c"] == "none" else codes(rng, files[facts["c"]], 1, special=special)[0]

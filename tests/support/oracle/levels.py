@@ -16,7 +16,8 @@ import yaml
 Facts = dict[str, Any]
 LEVEL: Facts = {"take": {"every": 1}, "by": 1, "plus": "none", "align": None, "exponent": "zero", "cancelled_counts": "yes",
                 "hold": "exact", "scale": "none"}  # fmt: skip
-ALIGN: Facts = {"exponent": "nominal", "exponent_raise": 0, "floor": "none", "integer_bits": "derived", "beyond": "never", "running": "same"}
+ALIGN: Facts = {"exponent": "nominal", "exponent_raise": 0, "floor": "none", "integer_bits": "derived", "beyond": "never",
+                "running": "same"}  # fmt: skip
 WHOLE: Facts = {"scale": "none", "products": {}, "subnormal": {}}
 
 
@@ -157,7 +158,9 @@ def to_unit(number: Fraction, unit: int, rule: Facts | None) -> Fraction:
 
 def goes_down(rule: Facts | None) -> bool:
     """Does a rounding go down on both sides of zero."""
-    return bool(rule and "negative" in rule and rule["negative"]["less_than_half"] == "next" and rule["positive"]["less_than_half"] == "keep")
+    if not rule or "negative" not in rule:
+        return False
+    return bool(rule["negative"]["less_than_half"] == "next" and rule["positive"]["less_than_half"] == "keep")
 
 
 def is_rz(rule: Facts) -> bool:
