@@ -341,7 +341,8 @@ typedef struct emu_layout {
  *   r % split; a part is summed under its own largest exponent with frac_bits, toward zero; parts are joined under the largest of all,
  *   then C (0: nothing where its exponent is lower by more than drop_below), all downwards, with f2 fraction bits. EMU_C_LAST: terms of all
  *   of K are added exactly in a register of accumulator_bits that starts at 0; C is added once and the sum rounded.
- * EMU_APPLY_PROMOTE: acc = C; for each group acc = sum(acc + term(P * scale_product(sA * sB))) with the exact sum P, in the result format.
+ * EMU_APPLY_PROMOTE: acc = C; for each group acc = sum(acc + term(P * scale_product(sA * sB))) with the exact sum P, in the result format,
+ *   which holds every P. ieee_zero is 1 there.
  *
  * frac_rule, integer_rule, floor_rule: EMU_STATED: the field that follows. EMU_DERIVED: frac_bits: as many as the exact sum of products
  * needs; integer_bits: those at 2^0 and above of the largest sum (also with the scales of widest_scale), the adder has frac_bits +

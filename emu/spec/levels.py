@@ -413,7 +413,7 @@ def _align(level: Level, words: LevelAlign, count: int, values: Reach, running: 
         needed = int(total).bit_length()
     elif isinstance(running.facts, FloatFacts):
         needed = bits_beside_c(total)
-    else:  # an integer names 0, so that E is 0 at least: no more of it lies above 2^E than its magnitude, and 1 where it may be rounded up
+    else:  # E is that of its unit at least: no more of it lies above 2^E than its magnitude, and 1 where it may be rounded up
         cuts = (words.cut, words.cuts_running.cut) if words.cuts_running else (words.cut,)
         rounds_up = any(direction(get("rounding", name)) != "rz" for name in cuts)
         needed = int(total + reach(running).significand + rounds_up).bit_length()
