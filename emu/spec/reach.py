@@ -121,7 +121,7 @@ def extent(
     """Return how far an addition of terms goes.
 
     values: what a term reaches.   running: what the running value or C does, or None.   frac_bits: F, None: nothing is aligned.
-    raised: added to the exponents of terms.   normalised: those are of leading bits.   floor: least E.   adder_bits: of sums that wrap, or 0.
+    raised: added to the exponents of terms.   normalised: those are of leading bits.   floor: least E.   adder_bits: of a sum that wraps.
     """
     unit = values.lsb_exp if running is None else min(values.lsb_exp, running.lsb_exp)
     largest = terms * values.largest + (Fraction(0) if running is None else running.largest)
