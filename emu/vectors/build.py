@@ -23,7 +23,7 @@ from emu.spec.contract import is_product, parse
 from emu.vectors.coverage.count import write_cover
 from emu.vectors.files import manifest
 from emu.vectors.files.manifest import BENCH, OPERATIONS, SUITES
-from emu.vectors.files.suite import generator_record, load, render, stem_of
+from emu.vectors.files.suite import Suite, generator_record, load, render, stem_of
 from emu.vectors.files.write import digest_suite, write_suite, write_text
 from emu.vectors.suites.frozen import selection
 from emu.vectors.suites.plan import NAMED, SuitePlan, families, plans_of
@@ -269,6 +269,7 @@ def _one(plan: SuitePlan, out: Path) -> _Made:
     suite = load(folder, plan.stem)
     for erratum in wrong:
         suite = apply_erratum(suite, erratum, grown=True)
+    suite = Suite(suite.record | {"vectors_version": manifest.VECTORS_VERSION}, suite.layout, suite.rows)  # this version has them
     _put(_Made(plan.stem, "", {name: text.encode("ascii") for name, text in render(suite).items()}), out)
     return _Made(plan.stem, str(suite.record["rows_sha256"]), {})
 

@@ -44,11 +44,14 @@ def apply_erratum(suite: Suite, erratum: Mapping[str, Any], grown: bool = False)
     """Return the suite with one wrong row masked 0, its bits kept, and the correction as a new row; MINOR.
 
     erratum: {stem, tcId, column, old, new, why, fixed_by}; old, new: hex strings; the row may hold either (an old file, a new build).
+    A row with several wrong columns has an erratum for each, with one fixed_by: those after the first mend both rows of the first.
     grown: rows were appended after the erratum: a build puts the correction before them, so that every row keeps its id.
     Raises: FileError when the erratum does not fit the suite.
     """
     layout, number, column = suite.layout, int(erratum["tcId"]), str(erratum["column"])
-    if erratum["stem"] != suite.stem or not 1 <= number <= len(suite.rows) or not _is_next(suite, erratum, grown):
+    before = int(erratum["fixed_by"]) - 1
+    follows = 1 <= number <= before < len(suite.rows) and suite.rows[before].comment == _corrects(number)
+    if erratum["stem"] != suite.stem or not 1 <= number <= len(suite.rows) or not (follows or _is_next(suite, erratum, grown)):
         raise FileError(
             f"erratum of {erratum['stem']} tc={number}: the suite {suite.stem} has {len(suite.rows)} rows; fixed_by is the next id"
         )
@@ -56,12 +59,19 @@ def apply_erratum(suite: Suite, erratum: Mapping[str, Any], grown: bool = False)
     if value_of(layout, row, column) not in (old, new):
         raise FileError(f"erratum of {suite.stem} tc={number}: column {column} holds neither {erratum['old']} nor {erratum['new']}")
     wrong = _replaced(layout, masked(layout, row), column, old)._replace(flags=("erratum",))
-    right = _replaced(layout, row, column, new)._replace(
-        flags=(*row.flags, "correction"), group="corrections", comment=f"corrects tc={number}"
-    )
-    before = int(erratum["fixed_by"]) - 1
-    rows = (*suite.rows[: number - 1], wrong, *suite.rows[number:before], right, *suite.rows[before:])
+    if follows:
+        right = _replaced(layout, suite.rows[before], column, new)
+    else:
+        right = _replaced(layout, row, column, new)._replace(
+            flags=(*row.flags, "correction"), group="corrections", comment=_corrects(number)
+        )
+    rows = (*suite.rows[: number - 1], wrong, *suite.rows[number:before], right, *suite.rows[before + follows :])
     return _with_rows(suite, rows, "minor")
+
+
+def _corrects(number: int) -> str:
+    """Return the comment of the row that corrects row `number`."""
+    return f"corrects tc={number}"
 
 
 def _is_next(suite: Suite, erratum: Mapping[str, Any], grown: bool) -> bool:

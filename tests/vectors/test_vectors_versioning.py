@@ -76,6 +76,28 @@ def test_every_build_applies_the_released_errata(copy: Path, tmp_path: Path, mon
     assert STEM in build(tmp_path / "out", ["smoke"], ["convert/e2m1/rne/nvidia"]).skipped
 
 
+def test_a_row_with_two_wrong_columns_is_corrected_by_one_row(built: Path) -> None:
+    suite = load(built / "convert", STEM)
+    at, name = next((place, column.name) for place, column in enumerate(suite.layout.columns) if column.role == "in")
+    first = erratum(suite, 5)
+    second = first | {"column": name, "old": f"{suite.rows[4].values[at] ^ 1:x}", "new": f"{suite.rows[4].values[at]:x}"}
+    new = apply_erratum(apply_erratum(suite, first), second, grown=True)
+    assert len(new.rows) == len(suite.rows) + 1 and new.rows[:4] == suite.rows[:4] and new.rows[5:-1] == suite.rows[5:]
+    assert new.rows[-1].values == suite.rows[4].values and is_open(new.layout, new.rows[4])
+    assert [f"{value_of(new.layout, new.rows[4], str(one['column'])):x}" for one in (first, second)] == [first["old"], second["old"]]
+
+
+def test_published_errata_stand_in_the_vectors(tmp_path: Path) -> None:
+    """Each keeps its number, with the bits that were published and mask 0; the row that corrects it has those of the spec."""
+    for stem in sorted({str(wrong["stem"]) for wrong in manifest.RELEASED}):
+        build(tmp_path / stem, ["smoke"], [f"quantize/{stem.split('__')[2]}"])
+        suite = load(tmp_path / stem / "quantize", stem)
+        for wrong in manifest.of_stem(stem):
+            row, right = suite.rows[wrong["tcId"] - 1], suite.rows[wrong["fixed_by"] - 1]
+            assert is_open(suite.layout, row) and value_of(suite.layout, row, wrong["column"]) == int(wrong["old"], 16)
+            assert value_of(suite.layout, right, wrong["column"]) == int(wrong["new"], 16)
+
+
 def test_an_erratum_that_does_not_fit_is_refused(built: Path) -> None:
     suite = load(built / "convert", STEM)
     for change in ({"tcId": 9999}, {"stem": "other"}, {"old": "0", "new": "0", "tcId": 1, "column": "m_y"}, {"fixed_by": 3}):

@@ -74,7 +74,7 @@ SUITES: Final = ("smoke", "directed", "all", "random", "kill", "kill_more", "bit
 BENCH: Final = "bench"  # the folder of benches and reference designs beside the operations; no suites
 SHARD_ROWS: Final = 1 << 16
 SCHEMA: Final = "emu-vectors-1"
-VECTORS_VERSION: Final = "1.2.0"
+VECTORS_VERSION: Final = "1.3.0"
 _PART: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*\Z")
 
 
@@ -114,10 +114,34 @@ def shard_count(rows: int) -> int:
 
 
 # Errata of published rows, as data: every build applies them, so that a wrong row stays recognisable under its id.
-# Entries: {stem, tcId, column, old, new, why, fixed_by}; see versioning.apply_erratum. None so far.
+# Entries: {stem, tcId, column, old, new, why, fixed_by}; see versioning.apply_erratum. A column whose value was wrong is an entry.
 
 
-RELEASED: Final[tuple[dict[str, Any], ...]] = ()
+def _of_row(stem: str, tc: int, fixed_by: int, why: str, **columns: tuple[str, str]) -> tuple[dict[str, Any], ...]:
+    """Return the errata of one row. columns: name -> published and right value, hexadecimal."""
+    row = {"stem": stem, "tcId": tc}
+    return tuple(row | {"column": name, "old": old, "new": new, "why": why, "fixed_by": fixed_by} for name, (old, new) in columns.items())
+
+
+_TO_INF: Final = "a maximum of 1.75 * 2^127 and more rounds to Inf in the library, whose clamp gives the scale FE"
+RELEASED: Final[tuple[dict[str, Any], ...]] = (
+    *_of_row(
+        "quantize__bf16_to_mxfp4__mxfp4_aiter_triton__smoke",
+        10,
+        11,
+        _TO_INF,
+        codes=("809191a2a2b3b3c4c4c4d5d5d5d5e6e6", "808091919191a2a2a2a2b3b3b3b3c4c4"),
+        scale=("fd", "fe"),
+    ),
+    *_of_row(
+        "quantize__bf16_to_mxfp4__mxfp4_quark_even__smoke",
+        10,
+        11,
+        _TO_INF,
+        codes=("009191a2a2b3b3c4c4c4d5d5d5d5e6e6", "000091919191a2a2a2a2b3b3b3b3c4c4"),
+        scale=("fd", "fe"),
+    ),
+)
 
 
 def of_stem(stem: str) -> list[dict[str, Any]]:
