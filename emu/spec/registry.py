@@ -284,7 +284,8 @@ class Registry:
         for kind, path, document in found:
             known = now.paths[kind].get(path.stem)
             if known is not None and known != path:
-                other, mine = self._find(kind, path.stem), validate(kind, self._with_base(kind, document), path.stem)
+                other = self._find(kind, path.stem)
+                mine = _asking.settled(validate(kind, self._with_base(kind, document), path.stem))
                 if other.facts_digest != mine.facts_digest:
                     raise SpecError(f"{path}:1: {kind} {path.stem} is already defined in {known} with other facts: rename yours")
             elif known is None:

@@ -140,6 +140,12 @@ def test_other_facts_under_a_known_id(own_registry: None, tmp_path: Path) -> Non
     assert snapshot() == before and "a_new" not in names("format")
 
 
+@pytest.mark.parametrize("kind", sorted(path.name for path in shipped_root().iterdir() if path.is_dir() and path.name != "schema"))
+def test_copies_of_shipped_files_in_another_folder_are_the_same_objects(own_registry: None, kind: str, tmp_path: Path) -> None:
+    shutil.copytree(shipped_root() / kind, tmp_path / kind)
+    assert load_spec(tmp_path) == ()
+
+
 def test_the_same_facts_under_a_known_id_are_fine(own_registry: None, tmp_path: Path) -> None:
     (tmp_path / "e2m1.yaml").write_text(copy_of("e2m1"), encoding="utf-8")
     assert load_spec(tmp_path) == ()
