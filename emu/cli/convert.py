@@ -96,16 +96,23 @@ def parse_value(text: str, source: Format) -> int:
     nearest: Rounding = get("rounding", "rne")
     if value.sign and value.kind != "nan" and not value.is_zero and isinstance(source.facts, FloatFacts) and not known.sign_bit:
         raise OperandError(f"{source.id} has no negative numbers: name another format")
-    if value.kind == "nan" and not known.nan:
-        raise OperandError(f"{source.id} has no NaN: name another format")
+    if value.kind == "nan":
+        return _nan_code(value.sign, source)
     try:
         entry = derive.arithmetic_entry(source)
     except SpecError:
         if value.kind == "inf" and known.inf is None:
             raise OperandError(f"{source.id} has no Inf: name another format") from None
-        nan = known.nan[0] if known.nan else 0
-        entry = derive.EntryCodes("saturate" if known.inf is None else "ieee_inf", (nan, nan))
+        entry = derive.EntryCodes("saturate" if known.inf is None else "ieee_inf", (0, 0))
     return convert_value(value, source, nearest, entry)
+
+
+def _nan_code(sign: int, source: Format) -> int:
+    """Return the first NaN of a sign; where all have one sign, the canonical one. Raises: OperandError (there is none)."""
+    known = derive.codes(source)
+    if not known.nan:
+        raise OperandError(f"{source.id} has no NaN: name another format")
+    return next((code for code in known.nan if bool(code & known.sign_bit) == bool(sign)), known.nan[0])
 
 
 def _value(text: str) -> Value:

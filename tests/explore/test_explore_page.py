@@ -197,6 +197,7 @@ def test_typed_numbers_are_rounded_once(page, tmp_path):
         "inf",
         "-inf",
         "nan",
+        "-nan",
         "-0",
         "0",
         "123456789012345678901234567890",
@@ -208,6 +209,17 @@ def test_typed_numbers_are_rounded_once(page, tmp_path):
     words += ["0"] * (-len(words) % 32)
     (said,) = texts(page, [link("block", x=f"tensor([{', '.join(words)}])")], tmp_path)
     assert [int(code, 16) for code in said["codes"]] == [parse_value(text, get("format", "fp32")) for text in words]
+
+
+def test_the_sign_of_a_typed_nan_stays(page, tmp_path):
+    """In formats with NaN of both signs and of one, and where another format is chosen for the values."""
+    sources = ["fp32", "bf16", "fp16"]
+    pasted = texts(page, [link("block", **{"from": source}, x=" ".join(["nan", "-nan", "+nan", "1"] * 8)) for source in sources], tmp_path)
+    for source, said in zip(sources, pasted, strict=True):
+        wanted = [parse_value(text, get("format", source)) for text in ("nan", "-nan", "+nan", "1")] * 8
+        assert [int(code, 16) for code in said["codes"]] == wanted
+    (refused,) = texts(page, [link("block", x="1,5 2,5")], tmp_path)
+    assert "write decimal points" in str(refused)
 
 
 def one_row(recipe: str) -> bool:

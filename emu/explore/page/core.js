@@ -126,6 +126,8 @@ function dyadicText({n, e}) {
   if (e >= -6 && (e >= 0 ? e < 20 && odd << BigInt(e) < 1n << 20n : odd < 1n << BigInt(20 - e))) return decimal({n: sign ? -odd : odd, e});
   return e === 0 ? `${sign}${odd}` : odd === 1n ? `${sign}2^${e}` : `${sign}${odd}*2^${e}`;
 }
+/** What codeOfDecimal reads as the same value: NaN with its sign too. */
+const typedText = value => value.cls === "NaN" && value.sign ? "-nan" : valueText(value).replace("infinity", "inf");
 function shortText(value) { return isFinite_(value) && value.cls !== "zero" ? dyadicText(dyadic(value)) : valueText(value); }
 const hex = (code, width) => "0x" + code.toString(16).toUpperCase().padStart(Math.ceil(width / 4), "0");
 function parseHex(text, width, what) {
@@ -137,6 +139,7 @@ function parseHex(text, width, what) {
 
 /** The words of what is pasted: numbers, lists, tensor(...), array(...), hex, or a row of a .tv file. */
 function wordsOf(text) {
+  if (/\d,\d/.test(text) && /[\d.][ \t]+[-+.\d]/.test(text)) refuse("numbers with commas inside and blanks between them: write decimal points, or one comma behind each number");
   return text.replace(/#[^\n]*/g, " ").replace(/(?:tensor|array|np\.float\d*)\(|dtype=[\w.]+|device='[^']*'|[()[\],;]/g, " ").trim().split(/\s+/).filter(Boolean);
 }
 
@@ -147,15 +150,14 @@ function codeOfDecimal(text, id) {
   const special = /^([+-]?)(inf|infinity|nan)$/i.exec(text);
   const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]{1,4}))?$/i.exec(text);
   if (special) {
-    const bits = ((1n << BigInt(facts.exp)) - 1n) << BigInt(facts.frac), isNan = special[2].toLowerCase() === "nan";
-    const cls = isNan ? "NaN" : "infinity", sign = !isNan && special[1] === "-" ? 1 : 0;
-    for (let code = 0n; facts.width <= 8 && code < 1n << BigInt(facts.width); code++) {
-      const value = decode(format, code);
-      if (value.cls === cls && (isNan || value.sign === sign)) return code;
-    }
-    const code = bits | (isNan ? 1n << BigInt(facts.frac - 1) : 0n) | (special[1] === "-" && !isNan ? 1n << BigInt(facts.width - 1) : 0n);
-    if (facts.cls || decode(format, code).cls !== cls) refuse(`${text}: ${id} has no such value`);
-    return code;
+    const cls = special[2].toLowerCase() === "nan" ? "NaN" : "infinity", sign = special[1] === "-" ? 1 : 0;
+    const all = facts.width <= 8 ? Array.from({length: 1 << facts.width}, (_, code) => BigInt(code)) : [];
+    const ones = ((1n << BigInt(facts.exp)) - 1n) << BigInt(facts.frac), quiet = cls === "NaN" && facts.frac ? 1n << BigInt(facts.frac - 1) : 0n;
+    const usual = facts.cls ? [] : [ones | quiet | (sign && facts.sign ? 1n << BigInt(facts.width - 1) : 0n)];
+    const every = [...usual, ...all].filter(code => decode(format, code).cls === cls), signed = every.find(code => decode(format, code).sign === sign);
+    if (signed !== undefined) return signed;
+    if (cls === "infinity" || !every.length) refuse(`${text}: ${id} has no such value`);
+    return every[0]; // all its NaN have one sign
   }
   if (!match || !(match[2] || match[3])) refuse(`${text}: write a number such as 0.1 or -3e-5, or a code such as 0x3DCC`);
   const [, minus_, whole, part = "", power = "0"] = match, ten = Number(power) - part.length, sign = minus_ === "-" ? 1 : 0;

@@ -100,7 +100,7 @@ function nextCode(state, up) { // the next value up or down, +0 and -0 are one
 
 /** The code of a value in a format: its own, or its nearest; where the value is beyond the format, or it has no such thing, of its code 0. */
 function codeAmong(id, value) {
-  try { return codeOfDecimal(valueText(value).replace("infinity", "inf"), id); } catch (error) { if (error instanceof Refusal) return 0n; throw error; }
+  try { return codeOfDecimal(typedText(value), id); } catch (error) { if (error instanceof Refusal) return 0n; throw error; }
 }
 const pixels = (number, low, high, width) => { // where a number is drawn; no digit comes from it
   const [x, a] = meet(minus(number, low), minus(high, low));

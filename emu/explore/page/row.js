@@ -163,7 +163,7 @@ function changeOfBlock(state, name, value) {
   const changes = {[name]: value, ...(["x", "a", "amax", "from", "rotate", "signs", "rows", "random"].includes(name) ? {row: ""} : {}), ...(name === "rotate" || ["a", "b"].includes(name) && state.rotate === "none" && !signBits({...state, [name]: value}) ? {signs: ""} : {}), ...(["a", "b"].includes(name) ? {step: ""} : {}), ...(name === "x" ? {cell: "", ...rowsIn(value)} : {})};
   if (name === "from") {
     const {width} = factsOf(formatOf(value));
-    changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(valueText(decode(formatOf(state.from), code)).replace("infinity", "inf"), value), width)).join(" ");
+    changes.x = valuesOf(state.x, state.from).map(code => hex(codeOfDecimal(typedText(decode(formatOf(state.from), code)), value), width)).join(" ");
   }
   return changes;
 }
