@@ -21,7 +21,7 @@ typedef struct emu_grid {
     int32_t is_signed;       /* a sign bit, two's complement, or a codebook */
     uint64_t largest[2];     /* largest finite magnitude by sign */
     uint64_t inf_magnitude;  /* 0: no Inf */
-    uint8_t ascending[EMU_MAX_CODEBOOK]; /* codebook: codes by value, -0 before +0, then by code */
+    uint8_t ascending[EMU_MAX_CODEBOOK]; /* codebook: codes by value, -0 before +0; of equal ones the first, repeated */
 } emu_grid;
 
 /* The same C compiled for several instruction sets of x86-64, chosen when the library is loaded. Results do not depend on it; tools that

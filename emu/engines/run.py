@@ -28,6 +28,7 @@ def run_convert(
     codes: Codes, source: Format, fmt: Format, rounding: Rounding, policy: Policy, random: Codes | None, engine: str, jobs: int = 1
 ) -> Codes:
     """Convert codes with an engine; any shape. Raises: as the engines."""
+    derive.check_codebook_rounding(fmt, rounding)
     chosen = choose("convert", engine, source, fmt, rounding, policy)
     random = operands.random_words(random, rounding, codes.size)
     jobs = parts.worth(jobs, chosen, codes.size)

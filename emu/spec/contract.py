@@ -24,7 +24,6 @@ from emu.spec.instruction import all_forms, find_form, questions
 from emu.spec.levels import LevelsPlan, level_plans_of, products_of_row, resolve_levels
 from emu.spec.models import Block, Datapath, Format, Layout, Policy, Recipe, Rounding, SpecObject
 from emu.spec.models.common import digest_json
-from emu.spec.models.format import CodebookFacts
 from emu.spec.models.levels import DatapathLevels
 from emu.spec.operations import OPERATIONS, result_of
 from emu.spec.programs.program import dequantize_program, quantize_program
@@ -118,8 +117,7 @@ class _Convert(Grammar):
         fmt, rounding, policy = name.objects
         assert isinstance(fmt, Format) and isinstance(rounding, Rounding) and isinstance(policy, Policy)
         derive.policy_entry(policy, fmt)
-        if isinstance(fmt.facts, CodebookFacts) and derive.needs_code_order(rounding):
-            raise SpecError(f"{name}: {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook")
+        derive.check_codebook_rounding(fmt, rounding)
 
 
 def recipes_of_blocks() -> tuple[str, ...]:

@@ -155,10 +155,18 @@ def is_twos_complement(fmt: Format) -> bool:
 
 
 def needs_code_order(rounding: Rounding) -> bool:
-    """Tell whether a rounding asks for odd codes or for a spacing, which a codebook does not have."""
-    rule = rounding.facts.magnitude
-    odd = rule is not None and "to_odd_code" in (rule.less_than_half, rule.half, rule.more_than_half)
-    return odd or rounding.facts.add == "te_fma"
+    """Tell whether a rounding asks for odd or even codes, or for a spacing, which a codebook does not have; even ones at a tie it has."""
+    facts = rounding.facts
+    rules = [rule for rule in (facts.magnitude, facts.positive, facts.negative) if rule is not None]
+    ordered = ("to_odd_code", "to_even_code")
+    odd = any(rule.less_than_half in ordered or rule.half == "to_odd_code" or rule.more_than_half in ordered for rule in rules)
+    return odd or facts.add == "te_fma"
+
+
+def check_codebook_rounding(fmt: Format, rounding: Rounding) -> None:
+    """Refuse a rounding by code order to a codebook. Raises: SpecError."""
+    if isinstance(fmt.facts, CodebookFacts) and needs_code_order(rounding):
+        raise SpecError(f"rounding {rounding.id} needs a format with a regular grid, {fmt.id} is a codebook: say another round")
 
 
 def parse_exact(text: str) -> Fraction:

@@ -3,6 +3,7 @@
 Rounding to odd into bf16 keeps a number that bf16 has and moves every other one to its neighbour with an odd last bit. A conversion is
 constant between its decision points. So where every decision point is a bf16 number with an even last bit, a number and its rounding to odd
 lie between the same two points, or on the same one, and 65,536 codes answer for all numbers (docs/how_it_works.md has the drawing).
+A point that no number of the source passes decides nothing; one that bf16 does not reach and the source does is not kept.
 
 Not here: rounding to odd itself and the making of a table, which are arithmetic and belong to each engine.
 """
@@ -18,6 +19,7 @@ from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Format, Rounding
 from emu.spec.models.format import CodebookFacts, ExponentFacts, FloatFacts, IntegerFacts
+from emu.spec.reach import reach
 from emu.spec.registry import get
 
 MOST_BITS: Final = 8  # of a format whose decision points are listed
@@ -26,7 +28,7 @@ _FRAC_BITS: Final = 7  # of bf16
 _LEAST_EXP: Final = -126  # of a normal bf16 number
 _END: Final = Fraction(2) ** 128  # no bf16 number is as large
 
-_answers: Cache[tuple[str, str, EntryCodes], bool] = Cache("emu.spec.one_table._answers", 4096)
+_answers: Cache[tuple[str, str, str, EntryCodes], bool] = Cache("emu.spec.one_table._answers", 4096)
 
 
 def is_even_bf16(bits: int) -> bool:
@@ -34,18 +36,21 @@ def is_even_bf16(bits: int) -> bool:
     return bits & _EVEN_BITS == 0
 
 
-def table_is_exact(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
-    """Tell whether rounding to odd into bf16 and one table of its codes give the exact conversion of every binary32 or binary64 number.
+def table_is_exact(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
+    """Tell whether rounding to odd into bf16 and one table of its codes give the exact conversion of every number of a source.
 
+    source: a float format, binary32 or binary64 by its facts.
     False for a rounding that draws, for formats of more than 8 bits, and for whole numbers that wrap, whose decision points never end.
     """
     endless = entry.overflow == "wrap" and isinstance(fmt.facts, IntegerFacts)
     if rounding.random_bits or derive.codes(fmt).bits > MOST_BITS or endless:
         return False
-    key = (fmt.facts_digest, rounding.facts_digest, entry)
+    key = (source.facts_digest, fmt.facts_digest, rounding.facts_digest, entry)
     found = _answers.get(key)
     if found is None:
-        found = _answers.keep(key, all(_is_even(abs(point)) for point in _decision_points(fmt, rounding, entry)))
+        end = reach(source).largest
+        points = (abs(point) for point in _decision_points(fmt, rounding, entry))
+        found = _answers.keep(key, all(point > end or _is_even(point) for point in points))
     return found
 
 
@@ -55,11 +60,20 @@ def _decision_points(fmt: Format, rounding: Rounding, entry: EntryCodes) -> set[
     rules = [rule for rule in (facts.magnitude, facts.positive, facts.negative) if rule is not None]
     on_grid = any((rule.less_than_half, rule.more_than_half) != ("keep", "next") for rule in rules)
     half_way = any(len({rule.less_than_half, rule.half, rule.more_than_half}) > 1 for rule in rules)
-    grid = _codebook(fmt) if isinstance(fmt.facts, CodebookFacts) else _magnitudes(fmt, entry.overflow)
+    values, middles = values_and_middles(fmt, entry.overflow)
     if isinstance(fmt.facts, CodebookFacts):
-        on_grid, half_way = on_grid or len(set(grid)) < len(grid), True  # the first of several codes of one value is that value's alone
-    points = set(grid) if on_grid or not derive.codes(fmt).has_zero else {Fraction(0)}
-    return points | ({(a + b) / 2 for a, b in pairwise(sorted(set(grid)))} if half_way else set())
+        on_grid, half_way = on_grid or len(values) < 1 << fmt.facts.bits, True  # zeros of both signs are two codes
+    points = values if on_grid or not derive.codes(fmt).has_zero else {Fraction(0)}
+    return points | (middles if half_way else set())
+
+
+def values_and_middles(fmt: Format, overflow: str) -> tuple[set[Fraction], set[Fraction]]:
+    """Return the numbers of a format as far as codes change, and those half way between neighbours: magnitudes, for a codebook values.
+
+    overflow: a word of a policy; any but `saturate` asks one number beyond the largest one, `wrap` all that bf16 reaches.
+    """
+    order = sorted(set(_codebook(fmt) if isinstance(fmt.facts, CodebookFacts) else _magnitudes(fmt, overflow)))
+    return set(order), {(a + b) / 2 for a, b in pairwise(order)}
 
 
 def _magnitudes(fmt: Format, overflow: str) -> list[Fraction]:
@@ -97,9 +111,9 @@ def _codebook(fmt: Format) -> list[Fraction]:
 
 
 def _is_even(size: Fraction) -> bool:
-    """Tell whether a magnitude is a bf16 number with an even last bit, or lies beyond all of them."""
+    """Tell whether a magnitude is a bf16 number with an even last bit."""
     if not size or size >= _END:
-        return True
+        return not size
     exp = size.numerator.bit_length() - size.denominator.bit_length()
     exp -= size < Fraction(2) ** exp
     return (size / Fraction(2) ** (max(exp, _LEAST_EXP) - _FRAC_BITS + 1)).denominator == 1

@@ -27,6 +27,11 @@ static uint64_t absolute(int64_t units)
     return units < 0 ? (uint64_t)-units : (uint64_t)units;
 }
 
+static int32_t is_same_value(const emu_format *format, int32_t a, int32_t b)
+{
+    return format->values[a] == format->values[b] && (a == format->minus_zero_code) == (b == format->minus_zero_code);
+}
+
 /* The order of the list: by value, -0 before +0, then by code. 1: entry a comes after entry b, another one. */
 static int32_t comes_after(const emu_format *format, int32_t a, int32_t b)
 {
@@ -44,6 +49,10 @@ void emu_sort_codebook(const emu_format *format, uint8_t *ascending)
         for (; place > 0 && comes_after(format, ascending[place - 1], code); place--)
             ascending[place] = ascending[place - 1];
         ascending[place] = (uint8_t)code;
+    }
+    for (int32_t place = 1; place < 1 << format->bits; place++) { /* of several codes of one value the first is given */
+        if (is_same_value(format, ascending[place - 1], ascending[place]))
+            ascending[place] = ascending[place - 1];
     }
 }
 

@@ -87,7 +87,10 @@ def _fill_nan(out: Any, nan: str | tuple[str, ...]) -> None:
 
 
 def _fill_codebook(out: Any, facts: CodebookFacts, name: str) -> Any:
-    values, minus_zero = _codebook_values(facts)
+    values, signs = _codebook_values(facts)
+    minus_zeros = [code for code, value in enumerate(values) if signs[code] and not value]
+    if len(minus_zeros) > 1:
+        raise EngineError(f"{name}: the C reference knows one code of -0, not {len(minus_zeros)}: use engine='exact'")
     shift = max((value.denominator.bit_length() - 1 for value in values), default=0)
     if any(value.denominator & (value.denominator - 1) for value in values):
         raise EngineError(f"{name}: the C reference holds multiples of a power of two only: use engine='exact'")
@@ -97,29 +100,28 @@ def _fill_codebook(out: Any, facts: CodebookFacts, name: str) -> Any:
         raise EngineError(f"{name}: the values span more than {SIGNIFICAND_BITS} bits of the C reference: use engine='exact'")
     memory = ffi.new("int64_t[]", [number >> spare for number in whole])
     out.format_class, out.bits, out.tie, out.unit_exp = lib.EMU_CODEBOOK, facts.bits, TIE[facts.tie], spare - shift
-    out.minus_zero_code, out.values = minus_zero, memory
+    out.minus_zero_code, out.values = minus_zeros[0] if minus_zeros else -1, memory
     return memory
 
 
-def _codebook_values(facts: CodebookFacts) -> tuple[list[Fraction], int]:
-    """Return the value of each code, and the code of -0 or -1."""
+def _codebook_values(facts: CodebookFacts) -> tuple[list[Fraction], list[bool]]:
+    """Return the value and the sign of each code."""
     if facts.values is not None:
         values = [Fraction(0) if text == "-0" else derive.parse_exact(text) for text in facts.values]
-        return values, facts.values.index("-0") if "-0" in facts.values else -1
+        return values, [text.startswith("-") for text in facts.values]
     assert facts.values_bits is not None and facts.values_format is not None
     source: Format = get("format", facts.values_format)
     descriptor = format_descriptor(source)
     text, digits = facts.values_bits.replace(" ", ""), -(-derive.codes(source).bits // 4)
-    values, minus_zero, value = [], -1, ffi.new("emu_value *")
+    values, signs, value = [], [], ffi.new("emu_value *")
     for start in range(0, len(text), digits):
         error = lib.emu_decode_code(descriptor.pointer, int(text[start : start + digits], 16), value)
         if error or value.value_class > lib.EMU_NORMAL:
             raise SpecError("values_bits: every value must be finite")
-        if value.value_class == lib.EMU_ZERO and value.sign and minus_zero < 0:
-            minus_zero = len(values)
+        signs.append(bool(value.sign))
         power = Fraction(1 << value.lsb_exp) if value.lsb_exp >= 0 else Fraction(1, 1 << -value.lsb_exp)
         values.append((-value.significand if value.sign else value.significand) * power)
-    return values, minus_zero
+    return values, signs
 
 
 def rounding_descriptor(rounding: Rounding, fmt: Format, destination: Descriptor) -> Any:

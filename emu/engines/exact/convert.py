@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emu.base.errors import OpenError, OperandError
-from emu.engines.exact.codebook import round_to_codebook
+from emu.engines.exact.codebook import ascending, round_to_codebook
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.encode import attach_sign
 from emu.engines.exact.overflow import Code, overflow
@@ -68,8 +68,6 @@ def _convert_to_codebook(value: Value, fmt: Format, rounding: Rounding, entry: E
     if value.kind == "inf":
         if entry.inf is not None:
             return entry.inf[value.sign]
-        from emu.engines.exact.decode import codebook_values
-
-        ends = sorted(range(1 << derive.codes(fmt).bits), key=lambda code: codebook_values(fmt)[code].signed)
-        return ends[0] if value.sign else ends[-1]
+        derive.check_codebook_rounding(fmt, rounding)
+        return ascending(fmt)[0 if value.sign else -1]
     return round_to_codebook(value, fmt, rounding, random)

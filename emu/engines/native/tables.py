@@ -1,14 +1,11 @@
 """Tables and thresholds of the kernels, derived from the spec by way of the C reference. No rounding is written here.
 
 A 16-bit source is enumerated: its table is what the C reference answers for every code. A binary32 source goes through bf16, rounded to
-odd, where that decides the same: a conversion is constant between neighbouring decision points (the values of the format and the middles
-between them), and rounding to odd into bf16 keeps the place of a number among points that are bf16 numbers with an even last bit.
+odd, where that decides the same (emu/spec/one_table.py).
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -16,14 +13,13 @@ from numpy.typing import NDArray
 
 from emu.base.caches import Cache
 from emu.base.errors import EngineError
-from emu.engines.c_ref.convert import convert_with_open, decode, decode_to
+from emu.engines.c_ref.convert import convert_with_open, decode_to
 from emu.engines.native._kernels import ffi, lib
 from emu.spec import derive
 from emu.spec.derive import EntryCodes
 from emu.spec.ieee import BinaryFormat, binary_format, is_binary32
 from emu.spec.models import Format, Rounding
-from emu.spec.models.format import ExponentFacts, FloatFacts, IntegerFacts
-from emu.spec.reach import reach
+from emu.spec.one_table import table_is_exact
 from emu.spec.registry import get
 
 Table = NDArray[np.uint16]
@@ -33,7 +29,6 @@ _SOURCES: Final[dict[BinaryFormat | None, int]] = {
     "bfloat16": lib.EMU_SOURCE_BF16,
     "binary16": lib.EMU_SOURCE_FP16,
 }
-_even: Cache[tuple[str, bool], bool] = Cache("emu.engines.native.tables._even", 4096)
 _tables: Cache[tuple[str, str, str, EntryCodes], Table] = Cache("emu.engines.native.tables._tables", 512)
 _bytes: Cache[tuple[str, str, str, EntryCodes], tuple[Bytes, Bytes | None] | None] = Cache("emu.engines.native.tables._bytes", 64)
 _thresholds: Cache[tuple[str, str, str, EntryCodes], Any] = Cache("emu.engines.native.tables._thresholds", 512)
@@ -75,54 +70,7 @@ def decode_table(fmt: Format) -> NDArray[np.uint32]:
 
 def decides_by_bf16(fmt: Format, rounding: Rounding, entry: EntryCodes) -> bool:
     """Tell whether a conversion of binary32 is its table over bf16, after rounding to odd."""
-    if rounding.random_bits or entry.overflow == "wrap" or derive.codes(fmt).bits > 8:
-        return False
-    beyond, key = entry.overflow != "saturate", (fmt.facts_digest, entry.overflow != "saturate")
-    if key not in _even:
-        points = decision_points(fmt)
-        points += points_beyond(fmt, points[-1]) if beyond else []
-        _even[key] = all(_is_even_bf16(point) for point in points)
-    return _even[key]
-
-
-def points_beyond(fmt: Format, largest: Fraction) -> list[Fraction]:
-    """Return where rounding passes the largest value, if the grid went on: the next value and the middle before. Codebooks: none."""
-    facts = fmt.facts
-    if isinstance(facts, ExponentFacts):
-        following = 2 * largest
-    elif isinstance(facts, IntegerFacts):
-        following = largest + Fraction(2) ** facts.unit_exp
-    else:
-        assert isinstance(facts, FloatFacts)
-        following = largest + Fraction(2) ** (reach(fmt).max_exp - facts.frac_bits)
-    return [(largest + following) / 2, following]
-
-
-def decision_points(fmt: Format) -> list[Fraction]:
-    """Return the magnitudes of a format's finite values and the middles between neighbours, sorted; with saturation nothing lies beyond."""
-    codes = np.arange(1 << derive.codes(fmt).bits, dtype=np.uint16)
-    found = decode(codes, fmt)
-    points = {
-        significand * (Fraction(2) ** lsb_exp)
-        for significand, lsb_exp, kind in zip(found.significand.tolist(), found.lsb_exp.tolist(), found.value_class.tolist(), strict=True)
-        if kind <= 2
-    }
-    points.add(Fraction(0))
-    order = sorted(points)
-    return sorted(points | {(a + b) / 2 for a, b in pairwise(order)})
-
-
-def _is_even_bf16(value: Fraction) -> bool:
-    """Tell whether a magnitude is a bf16 number whose last bit is 0."""
-    bf16: Format = get("format", "bf16")
-    facts = bf16.facts
-    assert isinstance(facts, FloatFacts)
-    if not value or value >= Fraction(2) ** (facts.bias + 1):
-        return True
-    exp = value.numerator.bit_length() - value.denominator.bit_length()
-    exp -= value < Fraction(2) ** exp
-    lsb_exp = max(exp, 1 - facts.bias) - facts.frac_bits
-    return (value / Fraction(2) ** (lsb_exp + 1)).denominator == 1
+    return table_is_exact(get("format", "fp32"), fmt, rounding, entry)
 
 
 def thresholds_of(source: Format, fmt: Format, rounding: Rounding, entry: EntryCodes) -> Any:

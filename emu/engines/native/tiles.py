@@ -22,11 +22,12 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.convert import BEST_FORM, address, check, workspace
 from emu.engines.native.program import KernelPlanBuilder
 from emu.engines.native.steps import EVERY_BF16, NAN, Unable, require
-from emu.engines.native.tables import decides_by_bf16, decision_points, decode_table, source_of, table_of
+from emu.engines.native.tables import decides_by_bf16, decode_table, source_of, table_of
 from emu.spec import derive, digest
 from emu.spec.ieee import binary_format, direction, is_binary32, is_nearest_even, is_single, is_within
 from emu.spec.models import Format, Recipe
 from emu.spec.models.format import FloatFacts, IntegerFacts
+from emu.spec.one_table import values_and_middles
 from emu.spec.programs.program import Program, cast_entry, quantize_program
 from emu.spec.programs.steps import OPERATIONS
 from emu.spec.programs.types import TENSOR, Argument, Constant, Extent, Instruction, extent_of
@@ -362,7 +363,8 @@ class _TileBuilder(KernelPlanBuilder):
 
 def _near(fmt: Format, ends: Sequence[int] = ()) -> Codes:
     """Return bits of every bf16 number and, of both signs, of those beside decision points, powers of two and `ends`."""
-    points = np.array([float(point) for point in decision_points(fmt)], np.float64).astype(np.float32).view(np.uint32)
+    values, middles = values_and_middles(fmt, "inf")  # the first number beyond the largest too
+    points = np.array([float(abs(point)) for point in sorted(values | middles)], np.float64).astype(np.float32).view(np.uint32)
     points = np.concatenate([points, np.array(ends, np.uint32) & np.uint32(0x7FFFFFFF)])
     beyond = np.array([float(2**k) for k in range(-2, 12)], np.float32).view(np.uint32)
     near = np.concatenate([np.concatenate([points, beyond]) + np.uint32(k) for k in (0, 1, 2)] + [points[points > 0] - np.uint32(1)])

@@ -102,12 +102,11 @@ def convert_marked(
             return _look_up(codes, tables.convert_table(source, fmt, rounding, entry), source)
         if codebook:
             return _to_codebook(codes, source, fmt, rounding, entry)
-        if table_is_exact(fmt, rounding, entry):
+        if known in ("binary32", "binary64") and table_is_exact(source, fmt, rounding, entry):
             bf16_table = tables.convert_table(tables.bf16(), fmt, rounding, entry)
             if known == "binary32":
                 return take_odd(codes.astype(np.uint32, copy=False), bf16_table)
-            if known == "binary64":
-                return bf16_table[odd_from_fp64(codes.astype(np.uint64, copy=False))]
+            return bf16_table[odd_from_fp64(codes.astype(np.uint64, copy=False))]
     out = np.empty(codes.shape, tables.marker_dtype(fmt))
     for start in range(0, codes.size, CHUNK):
         part = slice(start, start + CHUNK)

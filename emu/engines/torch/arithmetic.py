@@ -121,7 +121,7 @@ def round_values(values: torch.Tensor, to: Format, rounding: Rounding) -> torch.
     """Return float32 values rounded once to a float format inside binary32, as float32; overflow as ieee_inf."""
     if is_binary32(to):
         return values
-    if table_is_exact(to, rounding, derive.arithmetic_entry(to)):
+    if table_is_exact(fp32(), to, rounding, derive.arithmetic_entry(to)):
         return _by_table(values, to, rounding)
     if is_nearest_even(rounding) and is_cut(fp32(), to):
         lost = derive.codes(fp32()).bits - derive.codes(to).bits

@@ -19,8 +19,8 @@ from emu.spec.models.format import CodebookFacts
 
 
 class Steps(NamedTuple):
-    """points: values of the codebook, ascending.   codes: the code of each, the first where several mean it; last: the last one, which
-    numbers above it take.   middles: half way between neighbours, one fewer.
+    """points: values of the codebook, ascending.   codes: the first code of each, of -0 where the book has both zeros; last: the same, of
+    +0, which numbers above it take.   middles: half way between neighbours, one fewer.
 
     tie: the code taken at each middle.   zeros: code of +0 and of -0, equal where the book has one zero, None where it has none.
     """
@@ -33,29 +33,29 @@ class Steps(NamedTuple):
     zeros: tuple[int, int] | None
 
 
-_known: Cache[tuple[str, bool], Steps] = Cache("emu.engines.torch.codebook._known", 256)
+_known: Cache[str, Steps] = Cache("emu.engines.torch.codebook._known", 256)
 
 
-def _steps(fmt: Format, sees_half: bool) -> Steps:
-    key = (fmt.facts_digest, sees_half)
-    if key not in _known:
-        _known[key] = _make_steps(fmt, sees_half)
-    return _known[key]
+def _steps(fmt: Format) -> Steps:
+    if fmt.facts_digest not in _known:
+        _known[fmt.facts_digest] = _make_steps(fmt)
+    return _known[fmt.facts_digest]
 
 
-def _make_steps(fmt: Format, sees_half: bool) -> Steps:
+def _make_steps(fmt: Format) -> Steps:
     values = codebook_values(fmt)
     signed = [(-size if sign else size, -int(sign), code) for code, (sign, size) in enumerate(values)]
     signed.sort()
     points = sorted({value for value, _, _ in signed})
+    points = points if len(points) > 1 else 2 * points  # one number is its own neighbour
     first = [next(code for value, _, code in signed if value == point) for point in points]
     plus = [code for value, sign, code in signed if value == 0 and sign == 0]
     minus = [code for value, sign, code in signed if value == 0 and sign != 0]
     zeros = ((plus or minus)[0], (minus or plus)[0]) if plus or minus else None
     if any(a < 0 < b for a, b in pairwise(points)):
         raise EngineError(f"{fmt.id}: no value at zero between two neighbours of different sign; use engine='exact'")
-    lows = [[code for value, _, code in signed if value == point][-1] for point in points]
-    tie = [_tie(fmt, lows[i], first[i + 1], points[i + 1] <= 0) if sees_half else -1 for i in range(len(points) - 1)]
+    lows = [plus[0] if point == 0 and plus else code for point, code in zip(points, first, strict=True)]
+    tie = [_tie(fmt, lows[i], first[i + 1], points[i + 1] <= 0) for i in range(len(points) - 1)]
     middles = [(a + b) / 2 for a, b in pairwise(points)]
     return Steps(_exact_floats(points, fmt), first, lows, _exact_floats(middles, fmt), tie, zeros)
 
@@ -85,9 +85,8 @@ def encode_codebook(x: Number, fmt: Format, rounding: Rounding, entry: EntryCode
     """
     if rounding.random_bits or derive.needs_code_order(rounding):
         raise EngineError(f"engine torch rounds to codebooks by value, not with {rounding.id}: use engine='exact'")
-    rule = rounding.facts.magnitude
-    steps = _steps(fmt, rule is not None and rule.half == "to_even_code")
-    value = torch.where(x.sign, -x.significand, x.significand).to(torch.float64) * _power(x.lsb_exp)
+    steps, half = _steps(fmt), x.lsb_exp // 2
+    value = torch.where(x.sign, -x.significand, x.significand).to(torch.float64) * _power(half) * _power(x.lsb_exp - half)
     value = torch.where(x.inf, torch.where(x.sign, -torch.inf, torch.inf), value)
     points, middles = (torch.tensor(row, dtype=torch.float64, device=value.device) for row in (steps.points, steps.middles))
     codes, last = (torch.tensor(row, device=value.device) for row in (steps.codes, steps.last))
@@ -107,7 +106,7 @@ def encode_codebook(x: Number, fmt: Format, rounding: Rounding, entry: EntryCode
 
 
 def _power(exp: torch.Tensor) -> torch.Tensor:
-    """Return 2^exp in binary64. Exponents below -1000 are taken as -1000: no threshold lies there."""
+    """Return 2^exp in binary64. Numbers lie in the range of binary64, so halves of their exponents do; others are of zeros and specials."""
     return ((exp.clamp(-1000, 971) + 1023) << 52).view(torch.float64)
 
 

@@ -68,7 +68,7 @@ def marked(
     Returns: int16 from a table, else int64.
     """
     if random is None and codes.dtype == torch.int32:
-        if table_is_exact(fmt, rounding, entry):
+        if table_is_exact(source, fmt, rounding, entry):
             return take(table_of(get("format", "bf16"), fmt, rounding, entry, codes.device), codes)
         codes = codes.to(torch.int64) & 0xFFFFFFFF
     elif random is None and derive.codes(source).bits <= _TABLE_BITS and codes.numel() > 1 << 12:

@@ -79,7 +79,7 @@ def _with_chain(item: Instruction, by_name: dict[str, Instruction], program: Pro
     if item.op != "cast" or not isinstance(arg, str) or not is_binary32(program.arithmetic):
         return LoweredStep(item)
     assert item.to is not None and item.rounding is not None
-    if not table_is_exact(item.to, item.rounding, cast_entry(item)):
+    if not table_is_exact(program.arithmetic, item.to, item.rounding, cast_entry(item)):
         return LoweredStep(item)
     chain = [item]
     while arg in by_name and _keeps_decisions(by_name[arg]):

@@ -15,7 +15,7 @@ from emu.base.errors import SpecError
 from emu.spec import derive
 from emu.spec.ieee import is_binary32, is_single, is_within
 from emu.spec.models import Block, Format, Rounding, Transform
-from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
+from emu.spec.models.format import FloatFacts, IntegerFacts
 from emu.spec.programs.types import ELEMENT, Argument, Extent, Instruction, Typed, constant, extent_of, meet
 from emu.spec.registry import get
 
@@ -140,8 +140,7 @@ def _cast(step: Any, given: list[Typed], arithmetic: Format, rounding: Rounding,
     to: Format = get("format", step.to)
     mode: Rounding = get("rounding", step.round) if step.round else rounding
     derive.check_overflow(step.overflow, to)
-    if isinstance(to.facts, CodebookFacts) and derive.needs_code_order(mode):
-        raise SpecError(f"rounding {mode.id} needs a format with a regular grid, {to.id} is a codebook: say another round")
+    derive.check_codebook_rounding(to, mode)
     if step.nan is not None and int(step.nan, 16) >> derive.codes(to).bits:
         raise SpecError(f"nan {step.nan} has more bits than {to.id}")
     extent = ELEMENT if mode.random_bits else given[0].extent

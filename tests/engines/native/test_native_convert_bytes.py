@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import emu
+from emu import strategies
 from emu.base.errors import EmuError, EngineError, OpenError
 from emu.engines.exact.convert import convert_code
 from emu.engines.native import convert as kernel
@@ -14,7 +15,6 @@ from emu.engines.native._kernels import ffi, lib
 from emu.engines.numpy.convert import convert as convert_numpy
 from emu.spec import derive, get, names
 from emu.spec.models import Format, Policy
-from emu.spec.models.format import CodebookFacts
 
 FORMS = range(kernel.BEST_FORM + 1)
 CHUNK = 8192  # EMU_CHUNK of kernels.h
@@ -36,8 +36,7 @@ def _policies(fmt: Format) -> list[Policy]:
 
 def _near(fmt: Format) -> np.ndarray:
     """Binary32 codes of both signs around every decision point, the two beyond the largest number too; specials; some random ones."""
-    points = tables.decision_points(fmt)
-    points += [] if isinstance(fmt.facts, CodebookFacts) else tables.points_beyond(fmt, points[-1])
+    points = strategies.decision_points(fmt)
     codes = [int(np.float32(float(point)).view(np.uint32)) for point in points if point < 2**128]
     middle = [code + step for code in codes for step in STEPS if 0 <= code + step < 1 << 31]
     special = [0, 1, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF]

@@ -21,12 +21,12 @@ from emu.engines.native import convert as kernel
 from emu.engines.native._kernels import ffi, lib
 from emu.engines.native.block import can_quantize, quantize
 from emu.engines.native.program import plan_of
-from emu.engines.native.tables import decision_points
 from emu.engines.native.tiles import _near, tile_plan_of
 from emu.engines.numpy.block import quantize as quantize_numpy
 from emu.spec import derive, get, names
 from emu.spec.derive import EntryCodes
 from emu.spec.models import Recipe
+from emu.strategies import decision_points
 
 FORMS = range(kernel.BEST_FORM + 1)
 FP32, RNE = get("format", "fp32"), get("rounding", "rne")

@@ -167,7 +167,7 @@ def test_tables_are_used_only_where_they_are_exact():
         for mode in MODES:
             mine = get("rounding", mode)
             entry = derive.EntryCodes("saturate", (0, 0))
-            if not can_torch.can_convert(get("format", "fp32"), fmt, mine) or not table_is_exact(fmt, mine, entry):
+            if not can_torch.can_convert(get("format", "fp32"), fmt, mine) or not table_is_exact(get("format", "fp32"), fmt, mine, entry):
                 continue
             codes = torch.from_numpy(edges(name).astype(np.int64))
             direct = conversion.convert_number(numbers.split(codes, get("format", "fp32")), fmt, mine, entry, None)
