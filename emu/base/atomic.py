@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import IO
 
 from emu.base.errors import FileError
+from emu.base.in_use import writes
 
 
-def check_target(path: Path, force: bool, source: Path | None = None) -> None:
+def check_target(path: Path, force: bool) -> None:
     """Refuse a path that cannot become a new file.
 
-    source: the file or folder that is read: it is never written over, with force or without.
-    Raises: FileError (exists without force, no folder, a folder itself, the source or a file in it).
+    Raises: FileError (exists without force, no folder, a folder itself; what the command reads, with force or without).
     """
     if path.is_dir():
         raise FileError(f"{path}: is a folder: name a file")
-    read = () if source is None else (source, *source.glob("*")) if source.is_dir() else (source,)
-    if path.exists() and any(path.samefile(part) for part in read):
-        raise FileError(f"{path}: is what is read: it is not written over, name another file")
+    writes(path)
     if os.path.lexists(path) and not force:
         raise FileError(f"{path}: exists already: name another file, or say --force")
     if not path.parent.is_dir():
@@ -51,6 +49,7 @@ def whole_file(path: str | os.PathLike[str], force: bool = False) -> Iterator[IO
             if nameless:
                 _name(stream.fileno(), hidden if force else target)
         if force:
+            writes(target)  # what was there may have been opened since
             os.replace(hidden, target)
         elif not nameless:
             os.link(hidden, target)

@@ -13,10 +13,9 @@ from emu.analysis.analyze import inner_transform, tensor_report
 from emu.analysis.draws import random_operand
 from emu.analysis.plot import plot_kind, plot_reports
 from emu.analysis.report import Report, total
-from emu.base.atomic import check_target
 from emu.base.errors import EmuError, FileError, OpenError, ShapeError
 from emu.cli.quantize import check_operands, parse_signs, raw_or_float, selected, shown
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, progress, settings_of
 from emu.files import TensorFile, TensorInfo, open_tensors, skip_reason, whole_file
 from emu.spec import Format, Recipe, Transform, get
 from emu.spec.programs.program import quantize_program
@@ -34,7 +33,7 @@ class Found:
 
 
 @click.command("analyze")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=InputPath())
 @click.option("--recipe", "-r", "names", multiple=True, help=f"Recipe id or alias; repeatable [default: {' '.join(RECIPES)}].")
 @click.option("--rht/--no-rht", default=True, show_default=True, help="Also with a rotation of 16 elements before.")
 @click.option("--transform", default="rht16_ufp4", show_default=True, help="The rotation of --rht.")
@@ -46,7 +45,7 @@ class Found:
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
 @click.option("--totals", is_flag=True, help="Print the totals only.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Save a plot (.png, .svg, .pdf).")
+@click.option("--plot", type=OutputPath(dir_okay=False), help="Save a plot (.png, .svg, .pdf).")
 @click.option("--title", help="Title of the plot, such as the name of the model [default: the name of FILE].")
 @click.option("--force", is_flag=True, help="Replace the plot if it exists.")
 @common_options
@@ -75,7 +74,6 @@ def command(
     options["source"] = None if options["source"] is None else get("format", options["source"])
     if plot is not None:
         plot_kind(Path(plot).suffix)
-        check_target(Path(plot), force)
     with open_tensors(file) as tensors, progress() as bar:
         found = Found()
         for info in bar.track(selected(tensors, options.pop("select")), description="analyze"):

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import common_options, note, progress, settings_of
+from emu.cli.settings import InputPath, Kernel, OutputPath, common_options, note, progress, settings_of
 
 LATE = 10  # seconds that a process may take beyond the program that it runs
 
 
 @click.command("check")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=Kernel())
 @click.option(
     "--against",
     "contract",
@@ -56,9 +56,9 @@ LATE = 10  # seconds that a process may take beyond the program that it runs
     help="Of a product: a row must have the same bits in every batch; or never ask.",
 )
 @click.option("--bound", metavar="NAME", help="Of a product: judge errors by the bound of a standard, tosa, and no bits.")
-@click.option("--emit", type=click.Path(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
-@click.option("--results", type=click.Path(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
+@click.option("--emit", type=OutputPath(path_type=Path), metavar="FILE", help="Write the inputs to this .safetensors file and stop.")
+@click.option("--results", type=InputPath(path_type=Path), metavar="FILE", help="Judge the answers of this .safetensors file.")
+@click.option("--junit", type=OutputPath(path_type=Path), metavar="FILE", help="Write the report as JUnit XML too.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @common_options
 def command(target: str | None, contract: str, **options: Any) -> int:
@@ -67,14 +67,12 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     TARGET: py:module:function or file.py:function, c:lib.so:symbol, exec:command. With --emit and --results there is none: the inputs are
     run elsewhere. Exit code 1: it differs, or misbehaves; 3: nothing was compared, or too few decisions of a quantizer.
     """
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.check.inputs.suites import parse_shapes
 
     emit, results, junit, force = (options.pop(name) for name in ("emit", "results", "junit", "force"))
     if (target is not None) + (emit is not None) + (results is not None) != 1:
         raise OperandError("check: name a TARGET, or --emit, or --results, one of them")
-    if junit is not None:
-        check_target(junit, force)
     product = contract.startswith("matmul/")
     if target is None:
         _refuse_unread("--emit" if emit is not None else "--results", product)

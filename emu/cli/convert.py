@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from emu.base.atomic import check_target
 from emu.base.errors import OperandError, SpecError
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import OutputPath, common_options, note, print_json, print_table, settings_of
 from emu.contracts.examples import decimal_text
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
@@ -36,7 +34,7 @@ _INFINITE = {"inf": 0, "+inf": 0, "infinity": 0, "-inf": 1, "-infinity": 1}
 @click.option("--source", default=None, help="Source format (default fp32); for a .npy file of unsigned integers: the format of its codes.")
 @click.option("--random", default=None, help="Random integers for a rounding that draws: decimal or hex, comma-separated.")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy, c_ref, native, torch or auto.")
-@click.option("--out", type=click.Path(dir_okay=False), help="For a .npy file: where the codes go (.npy).")
+@click.option("--out", type=OutputPath(dir_okay=False), help="For a .npy file: where the codes go (.npy).")
 @click.option("--force", is_flag=True, help="Replace --out if it exists.")
 @common_options
 def command(to: str, values: tuple[str, ...], source: str | None, random: str | None, out: str | None, force: bool, **names: str) -> None:
@@ -61,7 +59,6 @@ def command(to: str, values: tuple[str, ...], source: str | None, random: str | 
 
 
 def _convert_file(to: str, path: str, source: str | None, out: str, force: bool, options: dict[str, Any]) -> None:
-    check_target(Path(out), force)
     with open_tensors(path) as file:
         found = convert(file.read(""), to, source=source, **options)
     with tensor_writer(out, force) as writer:

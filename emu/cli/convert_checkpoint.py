@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from emu.cli.settings import bar_of, cluster_option, common_options, note, print_json, settings_of
+from emu.cli.settings import InputPath, OutputPath, bar_of, cluster_option, common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
     from emu.checkpoint.convert import Converted
@@ -16,13 +16,18 @@ SHOWN: Final = 8  # weights that are named
 
 
 @click.command("convert-checkpoint")
-@click.argument("source", metavar="CKPT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="CKPT", type=InputPath(path_type=Path))
 @click.option("--to", required=True, metavar="STORE", help="Store to write: an id of emu list checkpoints, or an alias.")
-@click.option("--out", "-o", required=True, metavar="DIR", type=click.Path(path_type=Path), help="A new folder.")
+@click.option("--out", "-o", required=True, metavar="DIR", type=OutputPath("folder", path_type=Path), help="A new folder.")
 @click.option(
     "--round-factor", is_flag=True, help="Round a tensor factor that the store cannot hold exactly; values change in their last bits."
 )
-@click.option("--rest", metavar="MODEL", help="Copy what CKPT does not hold from the model before quantization (a file of emu quantize).")
+@click.option(
+    "--rest",
+    metavar="MODEL",
+    type=InputPath(),
+    help="Copy what CKPT does not hold from the model before quantization (a file of emu quantize).",
+)
 @click.option(
     "--requantize", is_flag=True, help="Decode weights that the store cannot hold exactly, and quantize them again by its recipe."
 )

@@ -9,17 +9,17 @@ import click
 from emu.arrays.values import float_dtype
 from emu.base.atomic import check_target
 from emu.cli.quantize import default_target
-from emu.cli.settings import common_options, note, print_json, progress, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, progress, settings_of
 from emu.files import StoredFile, distinct, tensor_writer
 from emu.spec import get
 from emu.spec.programs.program import dequantize_program
 
 
 @click.command("dequantize")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=InputPath())
 @click.option("--profile", help="Order of operations, a dequantize profile of the recipe [default: its first].")
 @click.option("--dtype", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True, help="Result format.")
-@click.option("--out", "-o", type=click.Path(dir_okay=False), help="Result, kind by suffix [default: <file>.values.safetensors].")
+@click.option("--out", "-o", type=OutputPath(dir_okay=False), help="Result, kind by suffix [default: <file>.values.safetensors].")
 @click.option("--engine", default="auto", show_default=True, help="exact, numpy or auto.")
 @click.option("--force", is_flag=True, help="Replace the result if it exists.")
 @common_options
@@ -30,7 +30,7 @@ def command(file: str, profile: str | None, dtype: str, out: str | None, engine:
         for recipe in recipes:
             dequantize_program(recipe, profile)
         target = Path(out) if out else default_target(stored.path, "values.safetensors")
-        check_target(target, force, stored.path)
+        check_target(target, force)
         wanted = float_dtype(get("format", dtype))
         with tensor_writer(target, force) as writer, progress() as bar:
             for name in bar.track(list(stored.tensors), description="dequantize"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, settings_of, show
+from emu.cli.settings import OutputPath, common_options, note, settings_of, show
 
 
 @click.group("docs")
@@ -17,7 +17,13 @@ def command() -> None:
 
 @command.command("build")
 @click.option(
-    "--out", "-o", "folder", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Folder of the pages, made if absent."
+    "--out",
+    "-o",
+    "folder",
+    metavar="DIR",
+    required=True,
+    type=OutputPath("folder", path_type=Path),
+    help="Folder of the pages, made if absent.",
 )
 @click.option("--force", is_flag=True, help="Replace pages that exist.")
 @common_options

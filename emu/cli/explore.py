@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from emu.cli.settings import common_options, note
+from emu.cli.settings import OutputPath, common_options, note
 
 
 @click.command("explore")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to this new file; a browser opens it from there."
+    "--out", "-o", type=OutputPath(path_type=Path, dir_okay=False), help="Write the page to this new file; a browser opens it from there."
 )
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option(
@@ -27,12 +27,10 @@ def command(out: Path | None, force: bool, port: int, link: str | None) -> None:
     The page computes with the C reference, compiled to WebAssembly by clang, and sends nothing anywhere. Without --out it is served to this
     machine alone until Ctrl-C. See docs/explorer.md.
     """
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.explore.build import page
 
     place = "" if link is None else _place(link)
-    if out is not None:
-        check_target(out, force)
     text = page()
     if out is not None:
         write_text(out, text, force)

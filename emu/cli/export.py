@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note
+from emu.cli.settings import OutputPath, common_options, note
 
 
 @click.group("export")
@@ -16,7 +16,7 @@ def command() -> None:
 
 @command.command("descriptor")
 @click.argument("names_", metavar="KIND/ID...", nargs=-1, required=True)
-@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="The new file.  [default: stdout]")
+@click.option("--out", "-o", type=OutputPath(path_type=Path, dir_okay=False), help="The new file.  [default: stdout]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common_options
 def descriptor(names_: tuple[str, ...], out: Path | None, force: bool) -> None:
@@ -24,12 +24,10 @@ def descriptor(names_: tuple[str, ...], out: Path | None, force: bool) -> None:
 
     Formats that are named limit the policies to what these say of them. See docs/descriptors.md.
     """
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.cli.show import find
     from emu.engines.c_ref.descriptor_file import descriptor_text
 
-    if out is not None:
-        check_target(out, force)
     text = descriptor_text([thing for name in names_ for thing in find(name)])
     if out is None:
         click.echo(text, nl=False)

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import common_options, progress, show
+from emu.cli.settings import InputPath, Kernel, common_options, progress, show
 
 
 @click.command("identify")
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=Kernel())
 @click.option(
     "--op",
     default="quantize",
@@ -36,11 +36,9 @@ from emu.cli.settings import common_options, progress, show
     "--shapes", metavar="RxC,...", help="Confirm what was found of a quantize kernel on these shapes too; of a product ask MxNxK,... alone."
 )
 @click.option("--among", metavar="IDS", help="Compare with these spec objects alone, ids with commas between.")
-@click.option(
-    "--quantized", metavar="CKPT", type=click.Path(path_type=Path), help="Identify the files of a checkpoint instead of a target."
-)
-@click.option("--original", metavar="CKPT", type=click.Path(path_type=Path), help="The checkpoint before quantization.")
-@click.option("--dequantized", metavar="CKPT", type=click.Path(path_type=Path), help="The checkpoint as a library reads it back.")
+@click.option("--quantized", metavar="CKPT", type=InputPath(path_type=Path), help="Identify the files of a checkpoint instead of a target.")
+@click.option("--original", metavar="CKPT", type=InputPath(path_type=Path), help="The checkpoint before quantization.")
+@click.option("--dequantized", metavar="CKPT", type=InputPath(path_type=Path), help="The checkpoint as a library reads it back.")
 @click.option("--refresh", is_flag=True, help="Derive the kept discriminating rows again from the spec.")
 @common_options
 def command(

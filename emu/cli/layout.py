@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, settings_of
 
 _SIDE = re.compile(r"[1-9][0-9]{0,9}\Z")
 MOST_SHOWN = 256
@@ -75,12 +75,12 @@ def show(name: str, shape: str, at: tuple[int, ...]) -> None:
 
 
 @command.command("convert")
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE", type=InputPath(path_type=Path))
 @click.option("--tensor", metavar="NAME", multiple=True, help="Which tensor; repeatable. Not needed where the file holds one.")
 @click.option("--from", "given", metavar="LAYOUT", required=True, help="The order in which its codes lie.")
 @click.option("--to", "wanted", metavar="LAYOUT", required=True, help="The order that is written.")
 @click.option("--shape", help="ROWSxCODES, or MATRICESxROWSxCODES; not needed where the order has no padding and the tensor is a matrix.")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The new file; other tensors are copied.")
+@click.option("--out", "-o", required=True, type=OutputPath(path_type=Path, dir_okay=False), help="The new file; other tensors are copied.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common_options
 def convert(source: Path, tensor: tuple[str, ...], given: str, wanted: str, shape: str | None, out: Path, force: bool) -> None:
@@ -88,7 +88,6 @@ def convert(source: Path, tensor: tuple[str, ...], given: str, wanted: str, shap
 
     Without padding and words a written tensor is [.., ROWS, units of a row], else its units in a line. Padding is written as 0.
     """
-    from emu.base.atomic import check_target
     from emu.base.errors import FileError
     from emu.files import open_tensors, tensor_writer
     from emu.ops.layout import layout_named
@@ -97,7 +96,6 @@ def convert(source: Path, tensor: tuple[str, ...], given: str, wanted: str, shap
     if (first.facts.holds, first.facts.code_bits) != (second.facts.holds, second.facts.code_bits):
         told = " and ".join(f"{item.id} {item.facts.holds} of {item.facts.code_bits} bits" for item in (first, second))
         raise click.UsageError(f"{told}: no layout of the one is an order of the other")
-    check_target(out, force)
     sides = None if shape is None else _shape(shape)
     lines: list[dict[str, Any]] = []
     with open_tensors(source) as file:

@@ -12,13 +12,16 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 import emu
 from emu.base.errors import EmuError, ToolError
+from emu.base.in_use import one_command
 from emu.cli.settings import LazyGroup, Settings, common_options, lead_nowhere, say_error, settings_of
+from emu.spec.registry import added_folders, shipped_root
 
 # Each command and the module that holds it, in the order of help.
 COMMANDS = {
@@ -68,7 +71,9 @@ def run(arguments: Sequence[str] | None = None, commands: click.Command = comman
     arguments: the words after the program's name; None: those of the process.   commands: another command or group of them, with its name.
     """
     try:
-        code = commands.main(None if arguments is None else list(arguments), prog_name=program, standalone_mode=False, obj=Settings())
+        words = None if arguments is None else list(arguments)
+        with one_command(lambda: map(Path, (shipped_root(), *added_folders()))):
+            code = commands.main(words, prog_name=program, standalone_mode=False, obj=Settings())
     except SystemExit as error:
         if error.code == 1:  # click and rich end so when nobody reads the output any more; here 1 is a verdict
             return _ended(BrokenPipeError())

@@ -20,7 +20,7 @@ from emu.base.inputs import read_json
 from emu.base.philox import check_key, stream_of
 from emu.base.workers import in_order_by_threads
 from emu.cli.convert import parse_value
-from emu.cli.settings import cluster_option, common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, OutputPath, cluster_option, common_options, note, print_json, print_table, progress, settings_of
 from emu.files import Pattern, Recipes, StoredWriter, TensorFile, TensorInfo, is_model, kept_reason, open_tensors, skip_reason
 from emu.ops.functions import QuantizeTask, quantize, quantize_task
 from emu.ops.pieces import quantize_in_pieces
@@ -31,7 +31,7 @@ from emu.spec.programs.program import quantize_program
 
 
 @click.command("quantize")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=InputPath())
 @click.option("--recipe", "-r", required=True, help="Recipe id or alias (emu list recipes).")
 @click.option(
     "--recipe-for",
@@ -40,7 +40,7 @@ from emu.spec.programs.program import quantize_program
     help="Another recipe for tensors whose name matches; repeatable, the last match wins.",
 )
 @click.option(
-    "--out", "-o", type=click.Path(dir_okay=False), help="Result [default: <file>.<recipe>.safetensors in this folder, of several: mixed]."
+    "--out", "-o", type=OutputPath(dir_okay=False), help="Result [default: <file>.<recipe>.safetensors in this folder, of several: mixed]."
 )
 @click.option("--axis", default=-1, show_default=True, help="Blocked axis.")
 @click.option("--row-axis", default=-2, show_default=True, help="Other side of a 2-D tile.")
@@ -51,7 +51,7 @@ from emu.spec.programs.program import quantize_program
 @click.option("--tensor-amax", help="Tensor maximum: a number, or fp32 bits in hex; for exactly one tensor.")
 @click.option(
     "--amax-file",
-    type=click.Path(),
+    type=InputPath(),
     help="Calibrated tensor maxima: JSON, name -> number or fp32 bits in hex; for every tensor whose recipe reads one.",
 )
 @click.option("--random-key", type=int, help="Key of Philox4x32-10, for recipes that draw.")
@@ -86,7 +86,7 @@ def command(
         used = recipes.used(info.name for info in taken)
         check_keys(used, options["random_key"], options["signs"])
         target = Path(out) if out else default_target(tensors.path, f"{used[0].id if len(used) == 1 else 'mixed'}.safetensors")
-        check_target(target, force, tensors.path)
+        check_target(target, force)
         if options["tensor_amax"] is not None and len(taken) != 1:
             raise OperandError(f"--tensor-amax goes with one tensor, {len(taken)} are chosen: name one with --select")
         options["maxima"] = {} if options["amax_file"] is None else read_maxima(options["amax_file"], _measured(taken, recipes))

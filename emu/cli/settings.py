@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TextIO, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TextIO, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -18,7 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from emu.base.atomic import check_target
 from emu.base.cluster import checked_address
+from emu.base.in_use import check_apart, reads, writes
 from emu.spec.registry import broken, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,6 +35,28 @@ class Settings:
 
     json: bool = False
     quiet: bool = False
+
+
+class InputPath(click.Path):
+    """A file or folder that the command reads."""
+
+
+class OutputPath(click.Path):
+    """What the command writes.
+
+    kind: "file": a new one, or with --force in the place of another; "folder": one that the command makes or fills; "kept": a record that
+    it reads and writes anew.
+    """
+
+    def __init__(self, kind: Literal["file", "folder", "kept"] = "file", **options: Any) -> None:
+        super().__init__(**options)
+        self.kind = kind
+
+
+class Kernel(click.ParamType):
+    """A kernel under test, by text: its files are read."""
+
+    name = "text"
 
 
 class LazyGroup(click.Group):
@@ -87,11 +112,38 @@ def stacked(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
     return lambda function: functools.reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
-# --spec, --json and --quiet of every command; they may stand before or after its name.
+def _claim(ctx: click.Context) -> None:
+    """Tell the register what the command reads and writes, before it works. Raises: FileError (results in the place of inputs)."""
+    from emu.check.targets.files_of import files_of
+
+    given = [(param.type, ctx.params.get(str(param.name))) for param in ctx.command.params]
+    named = [(kind, path) for kind, value in given for path in (value if isinstance(value, tuple) else (value,)) if path is not None]
+    for kind, path in named:
+        for file in [path] if isinstance(kind, InputPath) else files_of(path) if isinstance(kind, Kernel) else ():
+            reads(file)
+    results = [(kind, Path(path)) for kind, path in named if isinstance(kind, OutputPath)]
+    check_apart(path for _, path in results)
+    for kind, path in results:
+        check_target(path, ctx.params.get("force", False)) if kind.kind == "file" else writes(path)
+
+
+def _claiming(function: Function) -> Function:
+    """Claim the files of a command before its function runs."""
+
+    @functools.wraps(function)
+    def claimed(*values: Any, **options: Any) -> Any:
+        _claim(click.get_current_context())
+        return function(*values, **options)
+
+    return cast(Function, claimed)
+
+
+# --spec, --json and --quiet of every command; they may stand before or after its name. What a command reads is not written over.
 common_options = stacked(
     click.option("--spec", metavar="DIR", multiple=True, expose_value=False, is_eager=True, callback=_add_spec, help="Add spec files."),
     click.option("--json", is_flag=True, expose_value=False, callback=_set("json"), help="Print JSON on stdout."),
     click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_set("quiet"), help="No progress, no notes."),
+    _claiming,
 )
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, print_json, settings_of
+from emu.cli.settings import InputPath, common_options, print_json, settings_of
 
 SHOWN = 20
 
 
 @click.command("verify-checkpoint")
-@click.argument("source", metavar="CKPT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="CKPT", type=InputPath(path_type=Path))
 @click.option(
-    "--original", metavar="CKPT", type=click.Path(path_type=Path), help="What it was made from: weights, or the same in any store."
+    "--original", metavar="CKPT", type=InputPath(path_type=Path), help="What it was made from: weights, or the same in any store."
 )
 @click.option("--packing", metavar="NAME", help="low_nibble_first or high_nibble_first, where neither file nor bytes say it.")
 @click.option("--scale-layout", metavar="ID", help="Order of the scales (row_major, sf128x4), where neither file nor bytes say it.")

@@ -45,7 +45,7 @@ class Record:
     def read(self, path: Path) -> Data:
         """Return the data of a record. Raises: FileError (missing, damaged, of another kind), in one line that says how to mend it."""
         try:
-            found = read_json(path)
+            found = read_json(path, own=True)
         except OSError as error:
             raise self._refused(path, error.strerror or str(error)) from None
         except ValueError as error:  # no JSON, or no UTF-8

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.cli.explain import FREE, free_options
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, common_options, note, print_json, print_table, progress, settings_of
 
 if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
@@ -28,7 +28,7 @@ HEADER = ("rows", "compared", "differ", "largest", "mean", "worst error A", "wor
 @free_options
 @click.option("--rows", default=32, show_default=True, type=click.IntRange(2, 1 << 20), help="Random rows per category, and rows of data.")
 @click.option("--key", default=1, show_default=True, type=click.IntRange(0, (1 << 64) - 1), help="Key of the random rows.")
-@click.option("--data", type=click.Path(path_type=Path), help="Measure on the rows of this .npy, .npz or .safetensors matrix too.")
+@click.option("--data", type=InputPath(path_type=Path), help="Measure on the rows of this .npy, .npz or .safetensors matrix too.")
 @click.option("--tensor", metavar="NAME", help="Tensor of --data; left out: the first matrix of floats.")
 @click.option("--recipe", metavar="ID", help="Recipe that quantizes data; left out: one that makes the operands.")
 @click.option("--gaussian", is_flag=True, help="Measure on normal data too.")

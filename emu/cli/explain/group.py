@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.base.errors import EmuError, FileError, OperandError
+from emu.base.in_use import reads
 from emu.base.inputs import check_regular
 from emu.cli.explain import FREE, free_options
-from emu.cli.settings import common_options, note, show
+from emu.cli.settings import InputPath, OutputPath, common_options, note, show
 
 if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
@@ -37,11 +38,11 @@ def command() -> None:
 @click.option("--c", "c", metavar="HEX", help="Code of C; left out: +0.")
 @click.option("--words", metavar="HEX,...", help="Random words of a datapath of levels, in the order in which it draws; left out: 0.")
 @free_options
-@click.option("--suite", type=click.Path(path_type=Path), help="A golden suite of dot products: one of its files, or folder/stem.")
+@click.option("--suite", type=InputPath(path_type=Path), help="A golden suite of dot products: one of its files, or folder/stem.")
 @click.option("--tc", type=click.IntRange(1), help="tcId of the row of --suite.")
 @click.option("--random", "key", metavar="KEY", type=click.IntRange(0, (1 << 64) - 1), help="A random row, drawn with this key.")
 @click.option("--category", default="uniform_bits", show_default=True, metavar="NAME", help="Kind of random row.")
-@click.option("--vcd", type=click.Path(path_type=Path), help="Write the golden stages to this VCD file too.")
+@click.option("--vcd", type=OutputPath(path_type=Path), help="Write the golden stages to this VCD file too.")
 @click.option("--force", is_flag=True, help="Replace an existing VCD file.")
 @common_options
 def dot_command(
@@ -64,13 +65,11 @@ def dot_command(
 
     The row comes from --a and --b, from --suite and --tc, or from --random. Longer K is a chain of instructions.
     """
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.contracts.dot.trace import explain_dot, vcd_text
     from emu.contracts.dot.trace_text import lines_of
     from emu.explain.link import of_dot
 
-    if vcd is not None:
-        check_target(vcd, force)
     given = (a, b, sa, sb, c)
     told = _levels(datapath, tuple(map(free.get, FREE)), (*given, words), (suite, tc), (key, category))
     if told is not None:
@@ -187,20 +186,18 @@ def _block_of(datapath: str, choices: tuple[Any, ...], given: tuple[str | None, 
 @click.argument("what", metavar="LINE|FILE")
 @click.option("--suite", metavar="STEM", help="Which suite of a log; left out: the one with the most rows that differ.")
 @click.option("--tc", type=click.IntRange(1), help="Which row; left out: the first that differs.")
-@click.option("--vectors", type=click.Path(path_type=Path), metavar="DIR", help="Golden vectors to read; left out: rows are computed.")
-@click.option("--vcd", type=click.Path(path_type=Path), help="Write the golden stages of the row to this VCD file too.")
+@click.option("--vectors", type=InputPath(path_type=Path), metavar="DIR", help="Golden vectors to read; left out: rows are computed.")
+@click.option("--vcd", type=OutputPath(path_type=Path), help="Write the golden stages of the row to this VCD file too.")
 @click.option("--force", is_flag=True, help="Replace an existing VCD file.")
 @common_options
 def mismatch_command(what: str, suite: str | None, tc: int | None, vectors: Path | None, vcd: Path | None, force: bool) -> None:
     """Explain a MISMATCH line (in quotes) or a log FILE (- for stdin) of the bench kit: `exact`'s trace of the row, the first wrong
     stage, and which single deviations explain what the design gave, with the number of rows on which each holds.
     """  # fmt: skip
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.rtl.mismatch.explain import explain_mismatch, lines_of, vcd_of
     from emu.rtl.mismatch.lines import parse_log
 
-    if vcd is not None:
-        check_target(vcd, force)
     log = parse_log(*_text(what))
     found = explain_mismatch(log, vectors, suite, tc)
     if vcd is not None:
@@ -217,6 +214,7 @@ def _text(what: str) -> tuple[list[str], str]:
     if "MISMATCH suite=" in what or "ROW suite=" in what:
         return what.splitlines(), "line"
     if what == "-":
+        reads("/dev/stdin")
         return sys.stdin.read(MOST_BYTES).splitlines(), "stdin"
     path = Path(what)
     try:

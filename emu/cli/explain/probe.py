@@ -9,7 +9,7 @@ import click
 
 from emu.base.errors import OperandError
 from emu.cli.explain import FREE, free_options
-from emu.cli.settings import common_options, note, print_json, progress, settings_of, show
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, progress, settings_of, show
 
 if TYPE_CHECKING:
     from emu.explain.probe.run import Finding, Probe
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 @click.argument("datapath")
 @free_options
 @click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 2), help="Facts changed at a time in the hypotheses.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="New folder for README.md, rows.tv, answers.txt and probe.json.")
-@click.option("--answers", type=click.Path(path_type=Path), help="Results of the machine: answers.txt, filled in.")
+@click.option(
+    "--out", "-o", type=OutputPath("folder", path_type=Path), help="New folder for README.md, rows.tv, answers.txt and probe.json."
+)
+@click.option("--answers", type=InputPath(path_type=Path), help="Results of the machine: answers.txt, filled in.")
 @common_options
 def command(
     datapath: str,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.cli.settings import OutputPath, common_options, note, print_json, settings_of
 
 FORMS = ("verilog", "smt2", "btor2")
 PACKAGES = ("sv", "c")
@@ -18,7 +18,7 @@ PACKAGES = ("sv", "c")
 @click.option("--package", "package", type=click.Choice(PACKAGES), help="The constants of the spec as a SystemVerilog package or C header.")
 @click.option("--layout", "layouts", metavar="ID", multiple=True, help="Index maps of a layout as SystemVerilog functions; repeatable.")
 @click.option("--source", help="Source of a conversion: fp32, bf16 or fp16.  [default: fp32]")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The new file.")
+@click.option("--out", "-o", required=True, type=OutputPath(path_type=Path, dir_okay=False), help="The new file.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common_options
 def command(
@@ -29,14 +29,13 @@ def command(
     CONTRACT: decode/<format>, convert/<dst>/<rounding>/<policy>, product/<a>x<b> or group_sum/<a>x<b>[/<lanes>].
     Ports are named like the columns of the golden suites; output `open` is 1 where a row must not be compared. No tool is needed.
     """
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.rtl.export import functions as export
 
     if sum((form is not None, package is not None, bool(layouts))) != 1:
         raise click.UsageError("name one of --golden, --package and --layout")
     if (form is None) != (contract is None):
         raise click.UsageError("--golden needs a CONTRACT, as convert/e2m1/rne/nvidia; --package and --layout take none")
-    check_target(out, force)
     if form is not None:
         assert contract is not None
         item = export.golden(contract, source)

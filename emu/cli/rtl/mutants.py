@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import OutputPath, common_options, note, print_json, print_table, settings_of
 
 
 @click.command("mutants")
@@ -15,7 +15,7 @@ from emu.cli.settings import common_options, note, print_json, print_table, sett
 @click.option("--count", default=1200, show_default=True, type=click.IntRange(1, 10000), help="Mutants of each design, at most.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the draw.")
 @click.option("--seconds", default=10, show_default=True, type=click.IntRange(1), help="Solver time for each survivor.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Record: entries of these units are replaced, others stay.")
+@click.option("--out", "-o", type=OutputPath("kept", path_type=Path), help="Record: entries of these units are replaced, others stay.")
 @common_options
 def command(names: tuple[str, ...], count: int, seed: int, seconds: int, out: Path | None) -> int:
     """Draw mutants of reference designs from their netlists, run the golden suites on them, and ask a solver about the survivors.

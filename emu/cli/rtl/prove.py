@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, settings_of
 
 if TYPE_CHECKING:
     from emu.contracts.rows import Row
@@ -19,15 +19,15 @@ DIFFERS, NOTHING = 1, 3
 
 @click.command("prove")
 @click.argument("contract", required=False)
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("files", nargs=-1, type=InputPath(path_type=Path, dir_okay=False))
 @click.option(
-    "--map", "map_file", type=click.Path(path_type=Path, dir_okay=False), help="Port map of a design, in the place of FILES: over time."
+    "--map", "map_file", type=InputPath(path_type=Path, dir_okay=False), help="Port map of a design, in the place of FILES: over time."
 )
 @click.option("--rows", type=click.IntRange(1, 16), help="With --map: rows after the reset.  [default: 2; 4 with ready ports]")
 @click.option("--cycles", type=click.IntRange(1, 1024), help="With --map: clock cycles that an answer may take.  [default: 16]")
 @click.option("--source", help="Source of a conversion: fp32, bf16 or fp16.  [default: fp32]")
 @click.option("--define", "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for the files; repeatable.")
-@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="New .tv file for the row of a counterexample.")
+@click.option("--out", "-o", type=OutputPath(path_type=Path, dir_okay=False), help="New .tv file for the row of a counterexample.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--seconds", default=120, show_default=True, type=click.IntRange(1), help="Processor time for each program.")
 @click.option("--solver", default="abc", show_default=True, type=click.Choice(["abc", "z3"]), help="Who decides.")
@@ -87,11 +87,11 @@ def _one_function(
     force: bool,
 ) -> int:
     """Prove module `dut` as a function of one row."""
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.rtl.export.prove import mismatches_of, prove, render_mem, render_tv
+    from emu.rtl.portmap.file import reads_design
 
-    if out is not None:
-        check_target(out, force)
+    reads_design(files)
     proof = prove(item, files, defines, *how)
     line = "" if proof.row is None else render_mem(item, proof.row)
     seen = mismatches_of(item, proof)
@@ -149,15 +149,13 @@ def _over_time(
     path: Path, contract: str | None, source: str | None, limits: tuple[int | None, int | None, int], out: Path | None, force: bool
 ) -> int:
     """Prove the design of a port map."""
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.base.errors import SpecError
     from emu.rtl.export import functions as export
     from emu.rtl.export.prove import render_mem, render_tv
     from emu.rtl.export.sequence import mismatches_of, prove_map
     from emu.rtl.portmap.file import load_map
 
-    if out is not None:
-        check_target(out, force)
     file = load_map(path)
     if contract is None and file.map.contract is None:
         raise SpecError(f"{path}: the map names a suite: say the contract before --map")

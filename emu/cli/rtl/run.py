@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, progress, settings_of
 
 if TYPE_CHECKING:
     from emu.rtl.simulate.run import Report, SuiteRun
@@ -21,15 +21,17 @@ WORDS = {0: "pass", 1: "FAIL", 2: "BAD", 3: "NOTHING COMPARED", 4: "X"}
 
 
 @click.command("run")
-@click.argument("map_file", metavar="MAP", type=click.Path(path_type=Path))
+@click.argument("map_file", metavar="MAP", type=InputPath(path_type=Path))
 @click.option("--suite", "suites", multiple=True, metavar="NAME", help="A stem, or smoke, directed, kill, all, random; repeatable.")
 @click.option("--contract", metavar="NAME", help="Judge by this contract in the place of the map's.")
-@click.option("--vectors", type=click.Path(path_type=Path), metavar="DIR", help="Golden vectors to use; left out: built from the spec.")
+@click.option("--vectors", type=InputPath(path_type=Path), metavar="DIR", help="Golden vectors to use; left out: built from the spec.")
 @click.option("--sim", "simulator", default=None, type=click.Choice(["icarus", "verilator", "all"]), help="Left out: the first there is.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(1, (1 << 31) - 1), help="Of the random gaps between rows.")
 @click.option("--allow-partial", is_flag=True, help="Pass although rows are left out without a reason.")
-@click.option("--keep", type=click.Path(path_type=Path), metavar="DIR", help="New folder that keeps wrapper, suites and compiled benches.")
-@click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="New file for all MISMATCH, ROW and RESULT lines.")
+@click.option(
+    "--keep", type=OutputPath("folder", path_type=Path), metavar="DIR", help="New folder that keeps wrapper, suites and compiled benches."
+)
+@click.option("--log", type=OutputPath(path_type=Path), metavar="FILE", help="New file for all MISMATCH, ROW and RESULT lines.")
 @common_options
 def command(
     map_file: Path,
@@ -49,14 +51,12 @@ def command(
     Exit code: 0 every suite passed, 1 a result differs or never comes, or a verdict is partial, 2 a bad file, a design that does not
     compile or a waiver that matches no row, 3 nothing was compared, 4 X or Z, 5 no simulator.
     """
-    from emu.base.atomic import check_target, whole_file
+    from emu.base.atomic import whole_file
     from emu.rtl.portmap.file import load_map
     from emu.rtl.portmap.suite import plans_for
     from emu.rtl.simulate.run import run_map
 
     file = load_map(map_file)
-    if log is not None:
-        check_target(log, force=False)
     simulators = _simulators(simulator)
     plans = plans_for(file.map, suites, contract)
     with ExitStack() as stack:
@@ -186,20 +186,18 @@ def _data(report: Report) -> dict[str, Any]:
 
 
 @click.command("wrap")
-@click.argument("map_file", metavar="MAP", type=click.Path(path_type=Path))
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="File to write; left out: print.")
+@click.argument("map_file", metavar="MAP", type=InputPath(path_type=Path))
+@click.option("--out", "-o", type=OutputPath(path_type=Path), help="File to write; left out: print.")
 @click.option("--contract", metavar="NAME", help="Judge by this contract in the place of the map's.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common_options
 def wrap(map_file: Path, out: Path | None, contract: str | None, force: bool) -> None:
     """Print the module `dut` that puts the design of the port map MAP (YAML) on the bench kit."""
-    from emu.base.atomic import check_target, write_text
+    from emu.base.atomic import write_text
     from emu.rtl.portmap.file import check_columns, load_map
     from emu.rtl.portmap.suite import plans_for
     from emu.rtl.portmap.wrapper import wrapper_text
 
-    if out is not None:
-        check_target(out, force)
     file = load_map(map_file)
     plan = plans_for(file.map, contract=contract)[0]
     check_columns(file, plan.operation.layout, plan.stem)

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, settings_of
+from emu.cli.settings import OutputPath, common_options, note, print_json, settings_of
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/rtl_sweeps.json")
 
 
 @click.command("sweep")
-@click.option("--out", "-o", default=RECORD, show_default=True, type=click.Path(path_type=Path), help="The record of what was proved.")
+@click.option(
+    "--out", "-o", default=RECORD, show_default=True, type=OutputPath("kept", path_type=Path), help="The record of what was proved."
+)
 @click.option("--check", is_flag=True, help="Only tell whether the record fits designs and spec; exit code 1 when it does not.")
 @click.option("--stale", "only_stale", is_flag=True, help="Only spaces that the record lacks or that were made from other files or facts.")
 @click.option(

@@ -10,18 +10,18 @@ import click
 import numpy as np
 
 from emu.analysis.plot import plot_kind
-from emu.base.atomic import check_target, write_text
+from emu.base.atomic import write_text
 from emu.base.errors import EmuError, OperandError
 from emu.cli.quantize import selected, shown
-from emu.cli.settings import note, stacked
+from emu.cli.settings import OutputPath, note, stacked
 from emu.files import open_tensors, whole_file
 
 Record = dict[str, Any]
 
 
 kept_options = stacked(  # what is kept of a study
-    click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep the record as JSON."),
-    click.option("--plot", "plots", metavar="FILE", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+    click.option("--out", metavar="FILE", type=OutputPath(path_type=Path, dir_okay=False), help="Keep the record as JSON."),
+    click.option("--plot", "plots", metavar="FILE", multiple=True, type=OutputPath(path_type=Path, dir_okay=False),
                  help="Save a plot (.png, .svg, .pdf); repeatable."),
     click.option("--force", is_flag=True, help="Replace files that exist."),
 )  # fmt: skip
@@ -64,11 +64,9 @@ def _stored(path: str, select: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 
 def check_kept(options: dict[str, Any]) -> None:
-    """Check the targets of --out and --plot before any work. Raises: FileError."""
+    """Check the suffixes of --plot before any work. Raises: FileError."""
     for path in options["plots"]:
         plot_kind(path.suffix)
-    for path in (*options["plots"], *([options["out"]] if options["out"] is not None else [])):
-        check_target(path, options["force"])
 
 
 def keep(record: Record, options: dict[str, Any], draw: Callable[[Record, IO[bytes], str], None]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import common_options, note, print_json, print_table, say_error, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.vectors.coverage.model import Cross
@@ -18,14 +18,14 @@ NOTHING = 3
 
 
 @click.command("cover")
-@click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE|FOLDER", type=InputPath(path_type=Path))
 @click.option(
     "--suite", "stem", metavar="STEM", help="The suite whose input columns the rows of a .tv file have, where its name does not say it."
 )
 @click.option("--merge", is_flag=True, help="Count the suites of one contract and source together.")
 @click.option("--holes", is_flag=True, help="List every bin that is missed, with inputs that reach it where they are known.")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="Write the counts as COVER.json (emu-cover-1); rows of one operation only."
+    "--out", "-o", type=OutputPath(path_type=Path), help="Write the counts as COVER.json (emu-cover-1); rows of one operation only."
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @common_options
@@ -35,12 +35,9 @@ def command(path: Path, stem: str | None, merge: bool, holes: bool, out: Path | 
     A bin is hit, proved to be unreachable, or a hole. Coverage says what was driven, not that the answers were right.
     Exit code: 0 counted, 2 a bad or foreign file, 3 nothing was counted.
     """
-    from emu.base.atomic import check_target
     from emu.vectors.coverage.count import counted_as, crosses_of, model_of
     from emu.vectors.coverage.read import rows_of
 
-    if out is not None:
-        check_target(out, force)
     found = rows_of(path, stem)
     suites = {name: rows for name, rows in (_merged(found) if merge else found).items() if rows and model_of(counted_as(name))}
     if not suites:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, counting_bar, note, print_json, settings_of
+from emu.cli.settings import OutputPath, common_options, counting_bar, note, print_json, settings_of
 
 
 @click.command("deliver")
 @click.option("--contracts", "--contract", "names", multiple=True, required=True, metavar="NAME[,NAME...]", help="Contracts; repeatable.")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="A new folder, or a new file that ends in .zip.")
+@click.option(
+    "--out", "-o", required=True, type=OutputPath("folder", path_type=Path), help="A new folder, or a new file that ends in .zip."
+)
 @click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits, sums); repeatable.")
 @click.option("--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes; the bytes do not depend on it.")
 @common_options

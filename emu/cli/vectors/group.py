@@ -6,7 +6,18 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import common_options, counting_bar, note, print_json, print_table, say_error, settings_of, worker_options
+from emu.cli.settings import (
+    InputPath,
+    OutputPath,
+    common_options,
+    counting_bar,
+    note,
+    print_json,
+    print_table,
+    say_error,
+    settings_of,
+    worker_options,
+)
 from emu.cli.vectors.cover import command as cover_command
 from emu.cli.vectors.deliver import command as deliver_command
 
@@ -17,7 +28,9 @@ def command() -> None:
 
 
 @command.command("build")
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier or interrupted build.")
+@click.option(
+    "--out", "-o", required=True, type=OutputPath("folder", path_type=Path), help="Folder: new, empty, or an earlier or interrupted build."
+)
 @click.option("--suite", "suites", multiple=True, help="Only these suites (smoke, directed, all, random, kill, bits, sums); repeatable.")
 @click.option("--contract", "contracts", multiple=True, help="Only these contracts (emu list contracts); repeatable.")
 @worker_options
@@ -40,7 +53,7 @@ def build_command(
 
 
 @command.command("verify")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=InputPath(path_type=Path))
 @click.option("--engine", "engines", multiple=True, type=click.Choice(["exact", "numpy", "c_ref"]), help="Only these; repeatable.")
 @worker_options
 @common_options
@@ -83,8 +96,8 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 
 @command.command("merge")
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder: new, empty, or an earlier build.")
+@click.argument("folders", nargs=-1, required=True, type=InputPath(path_type=Path))
+@click.option("--out", "-o", required=True, type=OutputPath("folder", path_type=Path), help="Folder: new, empty, or an earlier build.")
 @common_options
 def merge_command(folders: tuple[Path, ...], out: Path) -> None:
     """Make one folder of the FOLDERS that builds with --shard wrote: the bytes of one run."""
@@ -95,16 +108,16 @@ def merge_command(folders: tuple[Path, ...], out: Path) -> None:
 
 
 @command.command("kill")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("records", nargs=-1, required=True, type=InputPath(path_type=Path))
 @click.option(
     "--out",
     "-o",
     required=True,
-    type=click.Path(path_type=Path),
+    type=OutputPath("folder", path_type=Path),
     help="Folder of the data: emu/vectors/suites/kill_rows of the source tree.",
 )
 @click.option("--least", default=1, show_default=True, type=click.IntRange(1), help="Mutants that a suite must kill to get a kill suite.")
-@click.option("--judged", type=click.Path(path_type=Path), help="Record of netlist mutants: the kill suites that it names do not grow.")
+@click.option("--judged", type=InputPath(path_type=Path), help="Record of netlist mutants: the kill suites that it names do not grow.")
 @common_options
 def kill_command(records: tuple[Path, ...], out: Path, least: int, judged: Path | None) -> None:
     """Choose the directed rows that kill every mutant of RECORDS (KILL.json, KILL_rtl.json, held_back.json); write them as kill suites.

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from emu.base.errors import FileError
-from emu.cli.settings import common_options, note, print_json, print_table, progress, say_error, settings_of, worker_options
+from emu.cli.settings import OutputPath, common_options, note, print_json, print_table, progress, say_error, settings_of, worker_options
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/sweeps.json")
@@ -26,7 +26,9 @@ def _codes(_ctx: click.Context, _parameter: click.Parameter, text: str | None) -
 
 
 @click.command("sweep")
-@click.option("--out", "-o", default=RECORD, show_default=True, type=click.Path(path_type=Path), help="The record of what was proved.")
+@click.option(
+    "--out", "-o", default=RECORD, show_default=True, type=OutputPath("kept", path_type=Path), help="The record of what was proved."
+)
 @click.option("--check", is_flag=True, help="Only tell whether the record fits the spec; exit code 1 when it does not.")
 @click.option("--stale", is_flag=True, help="Only sweeps that the record lacks or that were made from other facts.")
 @click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from emu.base.errors import EmuError, SpecError
+from emu.base.in_use import reads
 from emu.contracts.columns import Column, Layout
 from emu.rtl.portmap.model import PortMap, Wiring
 from emu.rtl.portmap.wires import in_beats, wires_of
@@ -22,6 +23,8 @@ from emu.vectors.files.manifest import parse_stem
 from emu.vectors.suites.notes import NOTES
 
 SOURCED = ("convert", "quantize", "transform", "dequantize")  # operations whose contract leaves a format open
+
+_INCLUDED = (".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl")
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,19 @@ def load_map(path: Path) -> MapFile:
     found = MapFile(model, path, document)
     for where, text in _alone(found):
         raise found.fault(where, text)
+    reads(path)
+    reads_design(found.files, found.includes)
     return found
+
+
+def reads_design(files: Sequence[Path], includes: Sequence[Path] = ()) -> None:
+    """Say that a program reads a design: its files, what lies beside them and may be included, and the folders of includes.
+
+    Raises: FileError (one of them is a result of the command).
+    """
+    beside = [other for folder in {file.parent for file in files} for other in folder.glob("*") if other.suffix in _INCLUDED]
+    for path in (*files, *beside, *(other for folder in includes for other in folder.glob("*"))):
+        reads(path)
 
 
 def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:

@@ -157,7 +157,7 @@ class _Done:
         if self.path is None:
             return {}
         try:
-            found = read_json(self.path, "ascii")
+            found = read_json(self.path, "ascii", own=True)
             finished = {str(name): str(identity) for name, identity in found["finished"].items()}
             leaves = {
                 str(name): (str(identity), [(bytes.fromhex(digest).hex(), int(inputs), int(exact)) for digest, inputs, exact in rows])
