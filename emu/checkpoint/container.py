@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from emu.base.errors import FileError, ToolError
+from emu.base.errors import FileError
 from emu.base.inputs import check_regular, parse_json, read_json
+from emu.files.gguf import read_gguf
 
 CONFIGS = ("config.json", "hf_quant_config.json")
 SAID = 1 << 16  # bytes of a tensor that is read as JSON at most
@@ -70,7 +71,7 @@ class Container:
 def open_checkpoint(path: str | Path) -> Container:
     """Open a .safetensors or .gguf file, an index of several, or a folder that holds them. Only headers are read.
 
-    Raises: FileError (missing, truncated, foreign, a name twice, an index that leaves its folder), ToolError (gguf is not installed).
+    Raises: FileError (missing, truncated, foreign, a name twice, an index that leaves its folder).
     """
     root = Path(path)
     files, placed = files_of(root)
@@ -127,38 +128,8 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _check_counts(path: Path) -> None:
-    """Refuse a .gguf header that claims more entries than the file has bytes for: a reader would ask for each. Raises: ValueError, OSError.
-
-    The header: a magic word, a version, two numbers of 8 bytes: tensors (at least 24 bytes each) and words of metadata (at least 13).
-    """
-    size = check_regular(path)
-    with path.open("rb") as stream:
-        head = stream.read(24)
-    tensors, words = (int.from_bytes(head[place : place + 8], "little") for place in (8, 16))
-    if 24 * tensors + 13 * words > size:
-        raise ValueError(f"its header claims {tensors} tensors and {words} words of metadata in {size} bytes")
-
-
 def _gguf(path: Path) -> tuple[list[Entry], dict[str, Any]]:
-    try:
-        from gguf import GGUFReader
-    except ImportError as error:
-        raise ToolError(f"{path}: reading .gguf needs the package gguf ({error}): pip install 'fp4emu[checkpoint]'") from None
-    try:
-        _check_counts(path)
-        reader = GGUFReader(path)
-        found = [
-            (item.name, item.tensor_type.name, item.shape.tolist(), int(item.data_offset), int(item.n_bytes)) for item in reader.tensors
-        ]
-    except (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError) as error:
-        why = getattr(error, "strerror", None) or (str(error).splitlines() or ["no reason given"])[0]
-        raise FileError(f"{path}: cannot read as .gguf (truncated or foreign): {why[:160]}") from None
-    size = path.stat().st_size
-    for name, _, _, start, length in found:
-        if start + length > size:
-            raise FileError(f"{path}: ends inside tensor {name}: truncated, fetch it again")
-    return [Entry(name, dtype, tuple(shape[::-1]), path, start, length) for name, dtype, shape, start, length in found], {}
+    return [Entry(item.name, item.type, item.shape, path, item.start, item.size) for item in read_gguf(path)], {}
 
 
 # Which files make up a checkpoint: one file, a folder, or an index that names them. An index never leads out of its folder.

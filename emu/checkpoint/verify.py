@@ -102,7 +102,7 @@ def verify_checkpoint(path: str | Path, original: str | Path | None = None, stat
     path: a .safetensors or .gguf file, a folder of them, or an index.   original: likewise. Where it holds quantized weights itself, codes,
     scales and tensor factors must stand for the same numbers; else some recipe of the spec must give every byte from its weights.
     stated: order of nibbles and scales (layout.stated_orders), for weights of both where neither the file nor its bytes say it.
-    Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions), ToolError (gguf is not installed).
+    Raises: FileError (missing, truncated, foreign, a tensor that lacks its companions).
     Source: spec/checkpoint.   Tests: tests/checkpoint/test_checkpoint_verify.py.
     """
     container = open_checkpoint(path)

@@ -30,6 +30,7 @@ _NARROW = {  # what the library cannot hand out as NumPy arrays: their bytes are
     "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
+_EXPANDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # how many bytes a packed one can become at most
 _INTEGERS = {f"{letter}{bits}": f"{word}{bits}" for letter, word in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)}
 # What NumPy, zipfile and safetensors raise for damaged and hostile files: encrypted or unknown members, unclosed headers, absurd numbers.
 _DAMAGED = (
@@ -165,12 +166,15 @@ class _Npz:
         self.headers = [self._header(name) for name in self.members]
 
     def _header(self, name: str) -> TensorInfo:
+        packed = self.archive.getinfo(self.members[name])
+        if packed.file_size > min(packed.compress_size, self.path.stat().st_size) * _EXPANDS.get(packed.compress_type, 0):
+            raise FileError(f"{self.path}: member {name} claims {packed.file_size} bytes in {packed.compress_size}: not a NumPy archive")
         with self.archive.open(self.members[name]) as stream:
             version = np.lib.format.read_magic(stream)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = read(stream)
             size = stream.tell() + math.prod(shape) * dtype.itemsize
-        if not dtype.hasobject and size != self.archive.getinfo(self.members[name]).file_size:
+        if not dtype.hasobject and size != packed.file_size:
             raise FileError(f"{self.path}: member {name} is not as long as its header says")
         return TensorInfo(name, shape, dtype.name)
 

@@ -38,8 +38,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             folder.mkdir()
             for file, text in json.loads((HERE / "files" / f"{name}.json").read_text(encoding="utf-8"))["files"].items():
                 (folder / file).write_bytes(bytes.fromhex(text))
-        if name.startswith("gguf"):
-            pytest.importorskip("gguf", reason="reading .gguf needs the extra [checkpoint]")
         return folder
 
     return unpack

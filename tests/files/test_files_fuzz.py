@@ -230,8 +230,6 @@ def _cleared(out: Path) -> None:
 @pytest.mark.parametrize("total", [150, pytest.param(100_000 if os.environ.get("EMU_ALL") else 1000, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_refused_or_read(kind, total, tmp_path, capsys):
-    if kind == "gguf":
-        pytest.importorskip("gguf", reason="reading .gguf needs the extra [checkpoint]")
     count = total // (len(KINDS) - len(SHARES)) // SHARES.get(kind, 1) + 1
     codes = fuzz(kind, count, total, tmp_path, capsys)
     print(f"{kind}: {codes.total()} damaged files, exit codes {dict(codes)}")

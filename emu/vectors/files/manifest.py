@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emu.base.errors import FileError
+from emu.base.inputs import read_bytes
 from emu.spec.contract import GRAMMARS
 
 MANIFEST: Final = "MANIFEST.sha256"
@@ -36,7 +37,7 @@ def render_manifest(folder: Path) -> str:
 
 def listed_files(path: Path) -> dict[str, str]:
     """Return file name -> sha256 of a MANIFEST.sha256, as far as its lines have that form. Raises: OSError."""
-    lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+    lines = read_bytes(path).decode("ascii", "replace").splitlines()
     return {name: digest for digest, gap, name in (line.partition("  ") for line in lines) if gap}
 
 
@@ -58,7 +59,7 @@ def read_digests(folder: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     out = {}
-    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
+    for number, line in enumerate(read_bytes(path).decode("ascii").splitlines(), 1):
         digest, gap, stem = line.partition("  ")
         if len(digest) != 64 or not gap or not stem:
             raise FileError(f"{DIGESTS}:{number}: not `<sha256>  <stem>`")
