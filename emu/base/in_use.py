@@ -18,7 +18,7 @@ _Key: TypeAlias = tuple[int, int] | str  # device and number of a file that is t
 
 @dataclass
 class _InUse:
-    """What a running command reads and writes: key of a file -> how it was named. folders: of spec files, asked when they matter."""
+    """What a running command reads, and what of others it writes over: key of a file -> how it was named. folders: of spec files, asked when they matter."""
 
     folders: Callable[[], Iterable[Path]]
     read: dict[_Key, str] = field(default_factory=dict)
@@ -57,7 +57,8 @@ def writes(path: _Path) -> None:
     running = _RUNNING.get()
     if running is None:
         return
-    if os.path.lexists(path):
+    there = os.path.lexists(path)
+    if there:
         folders, running.folders = running.folders(), tuple
         for folder in folders:
             for file in folder.rglob("*.yaml"):
@@ -69,7 +70,8 @@ def writes(path: _Path) -> None:
             raise _refused(os.fspath(path), "is", name)
         if isinstance(key, str) and key.startswith(inside):
             raise _refused(os.fspath(path), "holds", name)
-    running.written.update(dict.fromkeys(keys, os.fspath(path)))
+    if there:  # what is new may be read back
+        running.written.update(dict.fromkeys(keys, os.fspath(path)))
 
 
 def check_apart(paths: Iterable[_Path]) -> None:

@@ -53,10 +53,8 @@ class OutputPath(click.Path):
         self.kind = kind
 
 
-class Kernel(click.ParamType):
+class Kernel(click.types.StringParamType):
     """A kernel under test, by text: its files are read."""
-
-    name = "text"
 
 
 class LazyGroup(click.Group):
