@@ -7,7 +7,7 @@ then one mask column per output and stage, then one kind column per output and s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 Role = Literal["guard", "pad", "in", "r", "out", "stage", "mask", "kind"]
@@ -21,6 +21,7 @@ class Column:
 
     bits: true width; lanes: equal parts of it, lane 0 in the low bits.   format: id of a lane's number format, None for plain integers.
     means: what a value is where the name does not say it.   any_nan: a NaN result may have any payload and sign.
+    flags: the exception flags that the bits are, bit 0 first; no file has them: a layout that was read from one has none.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Column:
     lanes: int = 1
     means: str | None = None
     any_nan: bool = False
+    flags: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def digits(self) -> int:

@@ -1,6 +1,7 @@
 """Packing of ports: designs that answer from a table of the golden rows, with ports packed by hand in every documented way, must pass."""
 
 import pytest
+from support.verilog_table import table
 
 from emu.base.errors import SpecError
 from emu.contracts.rows import unpack, value_of
@@ -21,21 +22,6 @@ def packed(elements, width, highest=False, mirrored=False, stride=None):
     words = [word[::-1] for word in words] if mirrored else words
     words = [word.rjust(stride or width, "0") for word in words]
     return int("".join(words if highest else reversed(words)), 2), len(words) * (stride or width)
-
-
-def table(module, ins, outs, cases):
-    """A combinational design: inputs (name, bits), outputs (name, bits), cases of their values."""
-    ports = [f"input [{bits - 1}:0] {name}" for name, bits in ins] + [f"output reg [{bits - 1}:0] {name}" for name, bits in outs]
-    key, total = ", ".join(name for name, _ in ins), sum(bits for _, bits in ins)
-    lines = [f"module {module} ({', '.join(ports)});", f"always @* case ({{{key}}})"]
-    seen = set()
-    for taken, given in cases:
-        word = "".join(f"{value:0{bits}b}" for value, (_, bits) in zip(taken, ins, strict=True))
-        if word not in seen:
-            seen.add(word)
-            gives = " ".join(f"{name} = {bits}'h{value:x};" for value, (name, bits) in zip(given, outs, strict=True))
-            lines.append(f"{total}'b{word}: begin {gives} end")
-    return "\n".join([*lines, f"default: {{{', '.join(name for name, _ in outs)}}} = 0;", "endcase", "endmodule"]) + "\n"
 
 
 @pytest.fixture(scope="module")

@@ -266,7 +266,7 @@ latency: 0
 ports:
   code: {pieces: [{port: "sign_i", bits: 1}, {port: "size_i", bits: 3, lsb: 1}]}
   fp32: {port: "number_o"}
-missing: ["cls"]
+waived: {cls: "decoded elsewhere"}
 ties:
   - {port: "size_i", value: "0x0"}
 """
@@ -286,7 +286,11 @@ def test_a_combinational_design_with_ports_of_its_own(
     (tmp_path / "two_ports.sv").write_text(TWO_PORTS)
     (tmp_path / "two_ports.yaml").write_text(COMBINATIONAL)
     assert run(["rtl", "prove", "--map", str(tmp_path / "two_ports.yaml")]) == 0
-    assert capsys.readouterr().out == "PROVEN decode/e2m1\n"
+    assert capsys.readouterr().out == "PROVEN decode/e2m1 without cls (decoded elsewhere)\n"
+    (tmp_path / "two_ports.yaml").write_text(COMBINATIONAL.replace('waived: {cls: "decoded elsewhere"}', 'missing: ["cls"]'))
+    assert run(["rtl", "prove", "--map", str(tmp_path / "two_ports.yaml")]) == 1
+    said = capsys.readouterr()
+    assert said.out == "PROVEN decode/e2m1 without cls\n" and "cls: the contract has it and nothing is proven of it" in said.err
     (tmp_path / "two_ports.sv").write_text(TWO_PORTS.replace("size[0]}", "1'b0}"))
     out = tmp_path / "row.tv"
     assert run(["rtl", "prove", "--map", str(tmp_path / "two_ports.yaml"), "--out", str(out), "--json"]) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.contracts.rows import Row
@@ -55,7 +55,7 @@ def command(
     With --map FILE the design is the one of a port map, with its own ports, clock, reset and handshake, and what is proven is what happens
     after a reset: the answers to some rows, in order, and that each comes. CONTRACT left out is the map's.
 
-    Exit code: 0 proven, 1 a counterexample or an answer that does not come, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is
+    Exit code: 0 proven, 1 a counterexample, an answer that does not come, or an output that the map leaves out without a reason, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is
     missing.
     """
     from emu.base.errors import OperandError
@@ -153,8 +153,9 @@ def _over_time(
     from emu.base.errors import SpecError
     from emu.rtl.export import functions as export
     from emu.rtl.export.prove import render_mem, render_tv
-    from emu.rtl.export.sequence import mismatches_of, prove_map
+    from emu.rtl.export.sequence import layout_of_contract, mismatches_of, prove_map
     from emu.rtl.portmap.file import load_map
+    from emu.rtl.portmap.rows import left_out
 
     file = load_map(path)
     if contract is None and file.map.contract is None:
@@ -164,11 +165,13 @@ def _over_time(
     lines = [render_mem(item, row) for row in proof.rows]
     seen = mismatches_of(item, proof)
     scope = proof.scope
+    left = left_out(file.map, layout_of_contract(item))
     if settings_of().json:
-        told = {"golden": item.name, "result": proof.kind, "why": proof.why, "fault": proof.fault, "rows": lines}
+        told = {"golden": item.name, "result": proof.kind, "why": proof.why, "fault": proof.fault, "rows": lines, "leftOut": left}
         print_json({**told, "scope": scope.data(), "simulator": proof.simulator, "got": proof.got, "mismatch": seen})
     else:
-        head = f"{proof.kind.upper()} {item.name}"
+        names = ", ".join(f"{name} ({why})" if why else name for name, why in left.items())
+        head = f"{proof.kind.upper()} {item.name}" + (f" without {names}" if left else "")
         click.echo("\n".join([head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen]))
     note(scope.words())
     if proof.rows:
@@ -176,4 +179,8 @@ def _over_time(
         _see(item, proof.rows[-1], seen)
         if out is not None:
             write_text(out, render_tv(item, proof.rows), force)
+    if proof.kind == "proven" and not all(left.values()):
+        names = ", ".join(name for name, why in left.items() if not why)
+        say_error(f"{path}: {names}: the contract has it and nothing is proven of it: wire it, or name it under `waived`")
+        return DIFFERS
     return {"proven": 0, "counterexample": DIFFERS, "silent": DIFFERS, "unknown": NOTHING}[proof.kind]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, progress, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.rtl.simulate.run import Report, SuiteRun
@@ -27,7 +27,7 @@ WORDS = {0: "pass", 1: "FAIL", 2: "BAD", 3: "NOTHING COMPARED", 4: "X"}
 @click.option("--vectors", type=InputPath(path_type=Path), metavar="DIR", help="Golden vectors to use; left out: built from the spec.")
 @click.option("--sim", "simulator", default=None, type=click.Choice(["icarus", "verilator", "all"]), help="Left out: the first there is.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(1, (1 << 31) - 1), help="Of the random gaps between rows.")
-@click.option("--allow-partial", is_flag=True, help="Pass although rows are left out without a reason.")
+@click.option("--allow-partial", is_flag=True, help="Pass although rows are left out without a reason; columns need one.")
 @click.option(
     "--keep", type=OutputPath("folder", path_type=Path), metavar="DIR", help="New folder that keeps wrapper, suites and compiled benches."
 )
@@ -46,7 +46,8 @@ def command(
 ) -> int:
     """Compile and run the design of the port map MAP (YAML) against golden vectors, with self-test, gaps and resets.
 
-    Rows that the map leaves out are counted apart. Where one of them has no reason (`why` of a waiver) the verdict is partial.
+    Rows that the map leaves out are counted apart. Where one of them has no reason (`why` of a waiver) the verdict is partial; so it is
+    where the run does not compare an output column or flag of the contract, and the map does not waive it by name.
 
     Exit code: 0 every suite passed, 1 a result differs or never comes, or a verdict is partial, 2 a bad file, a design that does not
     compile or a waiver that matches no row, 3 nothing was compared, 4 X or Z, 5 no simulator.
@@ -97,7 +98,7 @@ def _show(report: Report, log: Path | None) -> None:
     if settings_of().json:
         print_json(_data(report))
     else:
-        click.echo(f"{report.map.map.module} against {report.contract}")
+        click.echo(f"{report.map.map.module} against {report.contract}{_left_out(report)}")
         print_table([_cells(report, item) for item in report.runs], HEADER, right=HEADER[2:8])
         for item in report.runs:
             for text in _remarks(item):
@@ -107,12 +108,16 @@ def _show(report: Report, log: Path | None) -> None:
             click.echo(line)
     for item in report.runs:
         if item.exit_code:
-            note(f"emu: {item.suite}, {item.simulator}: {item.why}")
+            say_error(f"{item.suite}, {item.simulator}: {item.why}")
             if item.hint:
-                note(f"emu: {item.suite}: {item.hint}")
-        elif report.is_partial(item):
+                say_error(f"{item.suite}: {item.hint}")
+        elif report.is_partial(item) and item.derived.unwaived and not report.allow_partial:
             left = f"{item.derived.unwaived} rows are left out without a reason"
-            note(f"emu: {item.suite}, {item.simulator}: {left}: give each entry of `unsupported` a `why`, or say --allow-partial")
+            say_error(f"{item.suite}, {item.simulator}: {left}: give each entry of `unsupported` a `why`, or say --allow-partial")
+    silent = [name for name, why in report.left_out.items() if not why]
+    if silent:
+        names = ", ".join(silent)
+        say_error(f"{report.map.path}: {names}: the contract has it and the run does not compare it: wire it, or name it under `waived`")
     if any(item.exit_code == 1 for item in report.runs):
         note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
         _see(report)
@@ -137,13 +142,21 @@ def _see(report: Report) -> None:
         note(f"emu: {seen.suite} tc={seen.tc}: {line}")
 
 
+def _left_out(report: Report) -> str:
+    """Return what the first line says of columns and flags of the contract that are not compared: those without a reason first."""
+    told = sorted(report.left_out.items(), key=lambda item: bool(item[1]))
+    names = ", ".join(name + (f" ({why})" if why else "") for name, why in told)
+    return f": {'partial' if told and not told[0][1] else 'not whole'}, {names} not compared" if told else ""
+
+
 def _remarks(item: SuiteRun) -> list[str]:
     """Return what is said of a suite below the table."""
     derived = item.derived
     found = [f"{count} rows unsupported: {reason}" for reason, count in derived.unsupported.items()]
     found += [f"{derived.remade} rows made anew with the constants of the port map"] if derived.remade else []
     found += [f"latency found: {item.latency} clock edges"] if item.latency is not None else []
-    return found + ([f"not compared: {', '.join(derived.missing)}"] if derived.missing else [])
+    stages = [name for name in derived.missing if name not in derived.left_out and name != "fl"]
+    return found + ([f"stages not compared: {', '.join(stages)}"] if stages else [])
 
 
 def _verdict(report: Report, item: SuiteRun) -> str:
@@ -181,7 +194,7 @@ def _data(report: Report) -> dict[str, Any]:
         out |= {"unsupported": derived.unsupported, "withoutReason": derived.unwaived, "remade": derived.remade, "ways": item.modes}
         return out | {"missing": list(derived.missing), "counts": item.counts, "lines": item.lines}
 
-    head = {"map": report.map.path.name, "module": report.map.map.module, "contract": report.contract}
+    head = {"map": report.map.path.name, "module": report.map.map.module, "contract": report.contract, "leftOut": report.left_out}
     return {**head, "exitCode": report.exit_code, "runs": [entry(item) for item in report.runs]}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import OutputPath, common_options, note, print_json, settings_of
+from emu.cli.settings import OutputPath, common_options, note, print_json, say_error, settings_of
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/rtl_sweeps.json")
@@ -37,8 +37,11 @@ def command(out: Path, check: bool, only_stale: bool, words: tuple[str, ...]) ->
     if check:
         if settings_of().json:
             print_json({"stale": wrong})
-        note(f"{out}: {len(wrong)} spaces are missing or of other files: to mend it: {sweep.COMMAND}" if wrong else f"{out}: fits")
-        return DIFFERS if wrong else 0
+        if not wrong:
+            note(f"{out}: fits")
+            return 0
+        say_error(f"{out}: {len(wrong)} spaces are missing or of other files: to mend it: {sweep.COMMAND}")
+        return DIFFERS
     chosen = wrong if only_stale else [space.name for space in sweep.spaces(units)]
     chosen = [name for name in chosen if all(word in name for word in words)]
     if not chosen and not only_stale:
@@ -47,7 +50,7 @@ def command(out: Path, check: bool, only_stale: bool, words: tuple[str, ...]) ->
         try:
             done = sweep.run(simulator.path(), units, out, Path(folder), chosen, note)
         except sweep.Differs as error:
-            note(str(error))
+            say_error(str(error))
             return DIFFERS
     if settings_of().json:
         print_json({"done": done})

@@ -40,6 +40,7 @@ from emu.spec.registry import get, names
 
 FLAG_BITS: Final = 5
 FLAG_MEANS: Final = "NV DZ OF UF NX, NV highest"
+FLAG_NAMES: Final = ("nx", "uf", "of", "dz", "nv")  # bit 0 first
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ class InstructionContract(Contract):
         if facts.random is not None:
             ins.append(Column("rbits", "r", facts.random.bits, means=f"operand {facts.random.name}, read as {facts.random.use}"))
         outs = [Column("d", "out", self.lanes * self.slot, self.to.id, self.lanes, means=_order(self.lanes, facts.result.first))]
-        outs += [Column("fl", "out", FLAG_BITS, means=FLAG_MEANS)] if self.has_flags else []
+        outs += [Column("fl", "out", FLAG_BITS, means=FLAG_MEANS, flags=FLAG_NAMES)] if self.has_flags else []
         outs += [] if facts.scale_result is None else [Column(facts.scale_result, "out", self._scale_bits(), self._scale_format().id)]
         bits = 0 if facts.random is None else self.rounding.random_bits
         split = [Column("r", "stage", self.lanes * bits, lanes=self.lanes, means="random integer of each lane")] if bits else []

@@ -116,7 +116,8 @@ class LevelsContract(Contract):
         if words is None:
             return []
         means = ", ".join(f"lane {lane}: {FLAG_MEANS[flag]}" for lane, flag in enumerate(words.report))
-        return [Column("fl", "out", len(words.report), None, len(words.report), means)]
+        names = tuple(flag.lower() for flag in words.report)
+        return [Column("fl", "out", len(names), None, len(names), means, flags=names)]
 
     def flag_lanes(self, flags: int) -> list[tuple[int, ...]]:
         """The lanes of that column, as a list of one; empty without it."""

@@ -49,6 +49,7 @@ def explain_mismatch(log: Log, vectors: Path | None = None, suite: str | None = 
     out: Data = {"suite": golden.name, "tc": this.tc, "contract": str(plan.operation.name), "flags": list(this.row.flags)}
     part = of_values(plan.operation, inputs_of(golden.layout, this.row), _lane(golden, this))
     out |= {"link": part.link, "see": lines_of_part(plan.operation, part)}
+    out["left_out"] = golden.left_out_words()
     out |= {"comment": this.row.comment, "digest": golden.digest_words(log), "inputs": _inputs(golden, this)}
     out |= {"trace": _trace(golden, this), "columns": [_compared(golden, column, this) for column in _printed(golden, this)]}
     out |= {"differ": len(bad), "agree": len(good), "first_wrong": _first_wrong(golden, this, verdicts)}

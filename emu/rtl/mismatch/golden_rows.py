@@ -78,6 +78,17 @@ class Golden:
         self.printed = dict[int, Row]()
         self._answers = dict[tuple[int, ...], Answer]()
 
+    def left_out_words(self) -> list[str]:
+        """Return the output columns of which the run compared nothing, and the flags or bits of the others that it did not compare."""
+        out: list[str] = []
+        for column in self.layout.results:
+            bits = self.left_out.get(f"m_{column.name}", 0) if column.role == "out" else 0
+            if bits == (1 << column.bits) - 1:
+                out.append(column.name)
+            elif bits:
+                out += [name for place, name in enumerate(column.flags) if bits >> place & 1] or [f"bits {bits:x} of {column.name}"]
+        return out
+
     def values(self, tc: int) -> tuple[int, ...]:
         """Return the inputs of a row: those that the log printed, where a port map ties some of them."""
         return inputs_of(self.layout, self.printed.get(tc) or self.row(tc))

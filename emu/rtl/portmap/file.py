@@ -101,6 +101,9 @@ def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:
             yield ("unsupported", number), "say either class or flag"
         if item.flag is not None and (item.column is not None or item.flag not in NOTES):
             yield ("unsupported", number, "flag"), f"{item.flag} is no flag of a suite" if item.column is None else "a flag has no column"
+    order = model.flags.order if model.flags is not None else ()
+    if len(set(order)) < len(order):
+        yield ("flags", "order"), f"{', '.join(order)}: each flag once"
     for number, path in enumerate(file.files):
         if not path.is_file():
             yield ("files", number), f"{path}: no such file: names are relative to the folder of the port map"
@@ -234,7 +237,8 @@ def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column]
                 yield where, "it is in ports too: keep one"
             elif key == "missing" and name in inputs and name not in _free_inputs(model, stem):
                 yield where, "an input is tied with value in ports"
-    said = {*model.ports, *model.missing, *(("fl",) if model.flags else ())}
+    yield from _waived(model, inputs, results, stem)
+    said = {*model.ports, *model.absent, *(("fl",) if model.flags else ())}
     if model.chain == "dut" and not stem.startswith("accumulate__"):
         yield ("chain",), f"{stem} has no chains: only suites of accumulate have"
     stage = next((name for name in model.ports if name in results and results[name].role == "stage"), None)
@@ -242,12 +246,31 @@ def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column]
         yield ("ports", stage), "stages can only be compared where rows pass through no queue: no ready ports, one clock, one beat"
     if model.rows_per_beat > 1 and (model.flags or stage):
         yield ("rows_per_beat",), f"{'flags' if model.flags else stage} can only be compared with one row per beat"
-    if model.flags and ("fl" not in results or "fl" in model.ports or "fl" in model.missing):
+    if model.flags and ("fl" not in results or "fl" in model.ports or "fl" in model.absent):
         yield ("flags",), "column fl is said twice" if "fl" in results else f"{stem} has no column fl: remove it"
+    elif model.flags and not {*model.flags.order} & {*results["fl"].flags}:
+        yield ("flags", "order"), f"names no flag of {stem}: it has {', '.join(results['fl'].flags)}"
     for column in (*inputs.values(), *results.values()):
         if column.name not in said and column.role != "stage":
-            fix = "or name it under missing" if column.name in results else 'or tie it: {value: "0x0"}'
+            fix = "or name it under waived, with the reason" if column.name in results else 'or tie it: {value: "0x0"}'
             yield ("ports",), f"column {column.name} of {stem} is not mapped: say where it is, {fix}"
+
+
+def _waived(model: PortMap, inputs: dict[str, Column], results: dict[str, Column], stem: str) -> Iterator[tuple[Where, str]]:
+    """Yield waivers of a column or flag that is no result, is compared, or is said to be missing without a reason as well."""
+    outs = [name for name, column in results.items() if column.role == "out"]
+    flags = results["fl"].flags if "fl" in results else ()
+    for name in model.waived:
+        where = ("waived", name)
+        if name in model.ports or (model.flags is not None and name in ("fl", *model.flags.order)):
+            yield where, "it is compared: remove it"
+        elif name in model.missing:
+            yield where, "it is in missing too: keep the one with the reason"
+        elif name in flags and model.flags is None:
+            yield where, "is a flag, and the map wires none by name: waive column fl, or say where the others are (flags)"
+        elif name not in outs and name not in flags:
+            known = ", ".join([*outs, *flags])
+            yield where, "an input is tied with value in ports" if name in inputs else f"{stem} has no such output or flag: it has {known}"
 
 
 def _free_inputs(model: PortMap, stem: str) -> tuple[str, ...]:
@@ -275,7 +298,7 @@ def _place(name: str, place: Wiring, column: Column, rows: int, is_input: bool) 
         yield (*where, "low_bits"), f"only for one element of an input in one port, at most its {column.bits} bits"
     if place.value is not None:
         if not is_input:
-            yield where, "an output has no value: name it under missing"
+            yield where, "an output has no value: name it under waived, with the reason"
         elif int(place.value, 16) >> column.bits:
             yield (*where, "value"), f"has more than the {column.bits} bits of the column"
     if place.pieces is not None and sum(piece.bits for piece in place.pieces) != bits:

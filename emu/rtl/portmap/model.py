@@ -14,6 +14,7 @@ from emu.spec.models.common import Hex, Id, Name, Part, YesNo
 VERILOG_NAME = r"^[A-Za-z_][A-Za-z0-9_$]*$"
 Identifier = Annotated[str, StringConstraints(pattern=VERILOG_NAME)]
 Class = Literal["zero", "negative_zero", "subnormal", "inf", "nan", "signalling_nan", "negative"]
+Flag = Literal["nv", "dz", "of", "uf", "nx"]
 Suite = Literal["smoke", "directed", "kill", "kill_more", "bits", "sums", "all", "random"]
 
 
@@ -148,10 +149,12 @@ class Tie(Part):
 
 
 class Flags(Part):
-    """The exception flags of the design."""
+    """The exception flags of the design, by name: the contract says which bit of its column fl each of them is."""
 
     port: Identifier = Field(description="port that carries them")
-    order: tuple[Literal["nv", "dz", "of", "uf", "nx"], ...] = Field(min_length=1, description="highest bit first; left out: not compared")
+    order: tuple[Flag, ...] = Field(
+        min_length=1, description="highest bit first; one that the contract lacks is not looked at; one left out needs an entry in waived"
+    )
     lsb: int = Field(default=0, ge=0, le=1 << 16, description="lowest bit in the port")
 
 
@@ -208,9 +211,18 @@ class PortMap(Part):
     unpacked: tuple[Unpacked, ...] = Field(default=(), description="ports that are unpacked arrays")
     wider: tuple[Identifier, ...] = Field(default=(), description="output ports with bits above those of the map, which nobody compares")
     missing: tuple[Name, ...] = Field(
-        default=(), description="output columns that the design lacks: not compared; of accumulate also last, and acc_in where it chains"
+        default=(),
+        description="output columns that the design lacks: the verdict is partial; of accumulate also last, and acc_in where it chains",
+    )
+    waived: dict[Name, Annotated[str, StringConstraints(min_length=1)]] = Field(
+        default={}, description="output column or flag that the design lacks -> the reason, with which the rest can pass"
     )
     unsupported: tuple[Unsupported, ...] = Field(default=(), description="rows that the design does not claim")
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The columns and flags that the design lacks, with a reason or without."""
+        return frozenset({*self.missing, *self.waived})
 
     @property
     def constants(self) -> dict[str, int]:

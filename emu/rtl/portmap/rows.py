@@ -14,7 +14,7 @@ from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
 from emu.engines.exact.flags import is_signalling
 from emu.rtl.portmap.model import PortMap, Unsupported, Wiring
-from emu.rtl.portmap.wires import FLAG_BITS
+from emu.rtl.portmap.wires import flags_left_out
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import get
@@ -34,7 +34,8 @@ class Derived:
     suite: the rows, masked where the map says so.   unsupported: reason -> rows masked for it (a row counts once, for its first reason).
     unwaived: those of them that no waiver gives a reason for.   waivers: numbers of the map's waivers that match a row.
     remade: rows made anew, because an input of theirs is a constant of the design.
-    open_rows: rows that nobody can judge, masked.   missing: bits of output columns that are not compared anywhere.
+    open_rows: rows that nobody can judge, masked.   missing: bits of result columns that are not compared anywhere.
+    left_out: output columns and flags of the contract that are not compared anywhere -> the map's reason, or nothing.
     """
 
     suite: Suite
@@ -44,6 +45,12 @@ class Derived:
     remade: int
     open_rows: int
     missing: dict[str, int]
+    left_out: dict[str, str]
+
+    @property
+    def without_reason(self) -> list[str]:
+        """The columns and flags of the contract that are not compared, and nobody says why."""
+        return [name for name, why in self.left_out.items() if not why]
 
 
 def derive_suite(model: PortMap, plan: SuitePlan, suite: Suite) -> Derived:
@@ -69,11 +76,11 @@ def derive_suite(model: PortMap, plan: SuitePlan, suite: Suite) -> Derived:
             unwaived += not any(number is not None and model.unsupported[number].why for number, _ in reasons)
         rows.append(_masked(layout, row, None if reasons else missing))
     if not counts and not missing and not remade:
-        return Derived(suite, {}, 0, frozenset(), 0, _open(suite), {})
+        return Derived(suite, {}, 0, frozenset(), 0, _open(suite), {}, {})
     out = tuple(rows)
     opened = sum(is_open(layout, remade.get(place, golden)) for place, golden in enumerate(suite.rows))
     whole = Suite(refreshed(suite.record, layout, out), layout, out)
-    return Derived(whole, dict(counts), unwaived, frozenset(used), len(remade), opened, missing)
+    return Derived(whole, dict(counts), unwaived, frozenset(used), len(remade), opened, missing, left_out(model, layout))
 
 
 def _remade(model: PortMap, plan: SuitePlan, suite: Suite) -> dict[int, Row]:
@@ -108,11 +115,20 @@ def missing_bits(model: PortMap, layout: Layout) -> dict[str, int]:
     """Return result column -> bits that are not compared: outputs and flags that the design lacks, stages that the map does not name."""
     out = {}
     for column in layout.results:
-        if column.name in model.missing or (column.role == "stage" and column.name not in model.ports):
+        if column.name in model.absent or (column.role == "stage" and column.name not in model.ports):
             out[column.name] = (1 << column.bits) - 1
-        elif column.name == "fl" and model.flags is not None:
-            out[column.name] = sum(bit for name, bit in FLAG_BITS.items() if name not in model.flags.order)
+        else:
+            out[column.name] = sum(1 << column.flags.index(name) for name in flags_left_out(model, column))
     return {name: bits for name, bits in out.items() if bits}
+
+
+def left_out(model: PortMap, layout: Layout) -> dict[str, str]:
+    """Return the output columns and flags of a contract that the design lacks -> the map's reason, or nothing. Stages are no outputs."""
+    found: list[str] = []
+    for column in layout.results:
+        if column.role == "out":
+            found += [column.name] if column.name in model.absent else flags_left_out(model, column)
+    return {name: model.waived.get(name, "") for name in found}
 
 
 def _masked(layout: Layout, row: Row, missing: dict[str, int] | None) -> Row:

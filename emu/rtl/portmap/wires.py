@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from emu.contracts.columns import Column, Layout
-from emu.engines.exact.flags import DZ, NV, NX, OF, UF
-from emu.rtl.portmap.model import PortMap, Wiring
+from emu.rtl.portmap.model import Flags, PortMap, Wiring
 
-FLAG_BITS = {"nv": NV, "dz": DZ, "of": OF, "uf": UF, "nx": NX}
 MARGIN = "    "
 
 
@@ -64,25 +62,35 @@ def runs_of(place: Wiring, column: Column, rows: int) -> list[Run]:
     ]
 
 
-def flag_runs(model: PortMap) -> list[Run]:
-    """Return the runs of the column fl: one bit each."""
-    assert model.flags is not None
-    top = model.flags.lsb + len(model.flags.order) - 1
-    return [Run(model.flags.port, FLAG_BITS[name].bit_length() - 1, 1, 1, top - number) for number, name in enumerate(model.flags.order)]
+def flag_runs(flags: Flags, column: Column) -> list[Run]:
+    """Return the runs of the column fl: one bit each, those that both the port and the contract have. column: with the names of its bits."""
+    assert len(column.flags) == column.bits, f"{column.name}: nobody says which bit is which flag"
+    top = flags.lsb + len(flags.order) - 1
+    found = [(name, top - number) for number, name in enumerate(flags.order)]
+    return [Run(flags.port, column.flags.index(name), 1, 1, place) for name, place in found if name in column.flags]
+
+
+def flags_left_out(model: PortMap, column: Column) -> list[str]:
+    """Return the flags of a column of the contract that the design's port does not carry; none where no port carries flags by name."""
+    return [] if model.flags is None or column.name != "fl" else [name for name in column.flags if name not in model.flags.order]
 
 
 @dataclass(frozen=True)
 class Wires:
-    """The wires of a wrapper. ins, outs: column -> runs; ties: (port, lsb, bits, value)."""
+    """The wires of a wrapper. ins, outs: column -> runs; ties: (port, lsb, bits, value).
+
+    unread: column -> its bits that no port carries.   least: output port -> bits that it has, where no run says so.
+    """
 
     ins: Mapping[str, Sequence[Run]]
     outs: Mapping[str, Sequence[Run]]
     unread: Mapping[str, int]
     ties: Sequence[tuple[str, int, int, str]]
+    least: Mapping[str, int]
 
     def widths(self, inputs: bool) -> dict[str, int]:
         """Return port -> bits, as far as the map knows it."""
-        out: dict[str, int] = {}
+        out: dict[str, int] = {} if inputs else dict(self.least)
         for runs in (self.ins if inputs else self.outs).values():
             for run in runs:
                 out[run.port] = max(out.get(run.port, 0), run.top)
@@ -123,12 +131,13 @@ class Wires:
         for column, runs in ((item.name, self.outs[item.name]) for item in columns if item.name in self.outs):
             signal = column + ending
             if ending:
-                yield f"{MARGIN}wire [{sum(run.elements * run.bits for run in runs) - 1}:0] {signal};"
+                bits = sum(run.elements * run.bits for run in runs) + self.unread.get(column, 0).bit_count()
+                yield f"{MARGIN}wire [{bits - 1}:0] {signal};"
             for number, run in enumerate(runs):
                 yield from _assign(run, signal, f"from_{run.port}", False, f"{column}_{number}")
             if self.unread.get(column):
                 yield from (
-                    f"{MARGIN}assign {signal}[{bit}] = 1'b0;  // no such flag: not compared"
+                    f"{MARGIN}assign {signal}[{bit}] = 1'bx;  // no such flag: not compared"
                     for bit in range(self.unread[column].bit_length())
                     if self.unread[column] >> bit & 1
                 )
@@ -141,15 +150,17 @@ def wires_of(model: PortMap, layout: Layout) -> Wires:
     ins = {column.name: runs_of(place, in_beats(place, column), model.rows_per_beat) for column, place in places}
     outs: dict[str, list[Run]] = {}
     unread: dict[str, int] = {}
+    least: dict[str, int] = {}
     for column in layout.results:
         if column.name in model.ports:
             place = model.ports[column.name]
             outs[column.name] = runs_of(place, in_beats(place, column), model.rows_per_beat)
         elif column.name == "fl" and model.flags is not None:
-            outs["fl"] = flag_runs(model)
-            unread["fl"] = sum(bit for name, bit in FLAG_BITS.items() if name not in model.flags.order)
+            outs["fl"] = flag_runs(model.flags, column)
+            unread["fl"] = sum(1 << column.flags.index(name) for name in flags_left_out(model, column))
+            least[model.flags.port] = model.flags.lsb + len(model.flags.order)
     ties = [(tie.port, tie.lsb, tie.bits, tie.value) for tie in model.ties]
-    return Wires({name: runs for name, runs in ins.items() if runs}, outs, unread, ties)
+    return Wires({name: runs for name, runs in ins.items() if runs}, outs, unread, ties, least)
 
 
 def _assign(run: Run, column: str, port: str, to_design: bool, label: str) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _column_words(model: PortMap, layout: Layout) -> Iterator[str]:
             yield f"{what} {arrow} {shown}" + (", element 0 highest" if place.order == "element_0_highest" else "")
         elif column.name == "fl" and model.flags is not None:
             yield f"{what} <- {model.flags.port}, highest bit first: {' '.join(model.flags.order)}"
-        elif column.name in model.missing:
+        elif column.name in model.absent:
             yield f"{what}: the design has no such port" + ("" if column in layout.inputs else "; not compared")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,7 +75,7 @@ class SuiteRun:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found. allow_partial: rows that the design does not claim need no reason."""
+    """What a run found. allow_partial: rows that the design does not claim need no reason; columns and flags do all the same."""
 
     map: MapFile
     contract: str
@@ -83,8 +83,14 @@ class Report:
     allow_partial: bool
 
     def is_partial(self, run: SuiteRun) -> bool:
-        """Tell whether a suite passed, but without rows that no waiver gives a reason for."""
-        return run.exit_code == FINE and bool(run.derived.unwaived) and not self.allow_partial
+        """Tell whether a suite passed, but without rows, columns or flags that no waiver gives a reason for."""
+        unclaimed = run.derived.unwaived and not self.allow_partial
+        return run.exit_code == FINE and bool(unclaimed or run.derived.without_reason)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Output columns and flags of the contract that no suite compares -> the map's reason, or nothing."""
+        return dict(self.runs[0].derived.left_out) if self.runs else {}
 
     @property
     def exit_code(self) -> int:
@@ -130,7 +136,7 @@ def run_map(
     found: list[Derived] = []
     for plan in plans:
         step(f"{plan.stem}: rows")
-        suite = built(plan, work) if vectors is None else stored(plan, vectors)
+        suite = replace(built(plan, work) if vectors is None else stored(plan, vectors), layout=plan.operation.layout)
         check_columns(file, suite.layout, suite.stem)
         found.append(derive_suite(model, plan, suite))
     _check_waivers(file, plans, found)
@@ -198,7 +204,10 @@ def _run_one(
         _note(entry, found, way, model.rows_per_beat)
         if entry.exit_code != FINE:
             _explain_failure(entry, bench, way, (file, derived), rows)
-            return
+            break
+    if rows:
+        hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
+        entry.lines = [*hidden, *entry.lines]
 
 
 def _note(entry: SuiteRun, found: Judgement, way: Pass, units: int) -> None:
@@ -245,10 +254,9 @@ def _explain_failure(entry: SuiteRun, bench: Built, way: Pass, made: tuple[MapFi
     again = run(bench, way.vec or bench.shard.mem, [*way.plusargs, "+rows", *seeding(bench, way.seeds[0])])
     listed = way.named([line for line in again.lines if ROW.fullmatch(line)])
     if rows:
-        hidden = [f"LEFTOUT suite={entry.suite} out={name} mask={bits:x}" for name, bits in derived.missing.items()]
         results = [line for line in entry.lines if line.startswith("RESULT ")]
         state = f"DESIGN state={'no' if file.map.clock is None else 'yes'}"
-        entry.lines = [state, *hidden, *(line for line in entry.lines if line not in results), *listed, *results]
+        entry.lines = [state, *(line for line in entry.lines if line not in results), *listed, *results]
     if file.map.clock is not None and isinstance(file.map.latency, int) and way.mode not in ("stall", "reordered") and not entry.hint:
         entry.hint = latency_hint(file.map, derived.suite, listed, int(way.mode.removeprefix("slot") or 0) if "slot" in way.mode else 0)
 
