@@ -64,7 +64,7 @@ class Contract(ABC):
     @classmethod
     def sameness(cls, name: ContractName) -> Any:
         """Return what decides the rows of a contract: equal keys mean equal rows, and one suite for both."""
-        return (name.op, name.spec_sha256)
+        return (name.op, name.spec_sha256, tuple(key for thing in name.objects for point in thing.open for key in point.facts))
 
     @classmethod
     def precedence(cls, name: ContractName) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from emu.base import philox
 from emu.contracts.rows import Input, pack
 
 Draw = Callable[[int, int], list[Input]]
+ENDS: Final = "ends"  # a group that came after it: the first row of each of its flags is at the end of smoke suites
 LATER: Final = "every_field"  # a group that came after version 1.1.0: smoke suites, whose rows keep their ids, do without it
 
 
@@ -50,8 +51,12 @@ def about(exhaustive: bool, inputs: str, call: str, seed: int | None = None) -> 
 def chosen(op: str, directed: Callable[[], list[Input]], most: int) -> Iterator[Inputs]:
     """Yield the smoke and the directed suite over one list of directed cases, made at first use. most: rows of the smoke suite."""
     made = lru_cache(maxsize=1)(directed)
-    few = lru_cache(maxsize=1)(lambda: smoke([case for case in made() if case.group != LATER], most))
-    yield Inputs("smoke", about(False, f"at most {most} of the directed rows", f"{op}.smoke"), few)
+
+    def few() -> list[Input]:
+        ends = {case.flags: case for case in reversed(made()) if case.group == ENDS}
+        return [*smoke([case for case in made() if case.group not in (LATER, ENDS)], most), *list(ends.values())[::-1]]
+
+    yield Inputs("smoke", about(False, f"at most {most} of the directed rows", f"{op}.smoke"), lru_cache(maxsize=1)(few))
     yield Inputs("directed", about(False, "chosen rows; the flags say why", f"{op}.directed"), made)
 
 

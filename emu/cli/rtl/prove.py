@@ -55,8 +55,8 @@ def command(
     With --map FILE the design is the one of a port map, with its own ports, clock, reset and handshake, and what is proven is what happens
     after a reset: the answers to some rows, in order, and that each comes. CONTRACT left out is the map's.
 
-    Exit code: 0 proven, 1 a counterexample, an answer that does not come, or an output that the map leaves out without a reason, 2 misuse or a bad file, 3 no answer in the time, 5 a tool is
-    missing.
+    Exit code: 0 proven, 1 a counterexample, an answer that does not come, or an output that the map leaves out without a reason, 2 misuse
+    or a bad file, 3 no answer in the time, 5 a tool is missing.
     """
     from emu.base.errors import OperandError
     from emu.rtl.export import functions as export

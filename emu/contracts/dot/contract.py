@@ -19,6 +19,8 @@ from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.dot import cases as categories
 from emu.contracts.dot import deviations, suite
+from emu.contracts.dot.cases_ends import has_open_bit, signbit_word, size_of
+from emu.contracts.dot.codes import Codes
 from emu.contracts.dot.cover import DotCover
 from emu.contracts.dot.levels import replay_levels
 from emu.contracts.dot.rows import DotRow, arrays_of, evaluate
@@ -133,10 +135,23 @@ class DotContract(Contract):
         except OpenError:
             return None
 
+    def narrow_events(self, values: Values) -> set[tuple[str, ...]] | None:
+        """Return what each step's result shows of the result's format: its size, what the rounding loses, where it goes, its sign."""
+        found = self.computed(values)
+        if found is None:
+            return None
+        cover, codes, out = DotCover(self), Codes(self.plan.d), set[tuple[str, ...]]()
+        for step in found.steps:
+            code = found.code if step is found.steps[-1] else step.code
+            result, *points = cover.step_points(step, code, special=True)
+            rounding = next((tuple(point[axis] for axis in ("lost", "move")) for point in points if "lost" in point), ())
+            if step.special is None:
+                out.add((size_of(code, codes), *rounding, result["sign"]))
+        return out
+
     def has_open_bit(self, row: DotRow) -> bool:
-        """Tell whether a scale has a bit above its code: what it means is open, also where a model ignores it."""
-        scale = self.plan.scale
-        return scale is not None and any(code >> derive.codes(scale).bits for code in (*row.scale_a, *row.scale_b))
+        """Tell whether a scale has a bit above its code whose meaning is open: the datapath refuses it, or has an open point about it."""
+        return has_open_bit((*row.scale_a, *row.scale_b), self.plan)
 
     def stage_lanes(self, result: Dot) -> list[tuple[int, ...]]:
         """Return the lanes of every stage column."""
@@ -220,7 +235,7 @@ class DotContract(Contract):
             "rounding": facts.round.mode, "overflow": facts.round.overflow, "nan": facts.special.nan, "inf": "keep",
             "zero_sign": facts.special.zero, "subnormals_in": "keep" if facts.subnormal.elements == "keep" else "flush",
             "subnormals_out": facts.subnormal.result,
-            "scale_signbit": "open" if plan.scale is not None and derive.unused_high_bits(plan.scale) else None,
+            "scale_signbit": signbit_word(plan, self.name),
             "datapath": {
                 "step": plan.step, "split": facts.split, "F": plan.frac_bits, "I": plan.integer_bits, "floor": plan.floor,
                 "lsb_exp": fixed_lsb_exp(plan), "c_place": None if isinstance(epilogue, str) else epilogue.c_place,

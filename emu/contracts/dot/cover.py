@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from emu.base.caches import lazy
 from emu.contracts.contract import Values
 from emu.contracts.cover import Bin, Point, Settled
+from emu.contracts.dot.cases_ends import ignores_bits, over_bits
 from emu.contracts.dot.cover_proof import Proofs
 from emu.contracts.dot.special import kinds_of_step, possible_kinds
 from emu.contracts.text import class_of
@@ -46,6 +47,8 @@ class DotCover:
 
     def bins_of(self, name: str, axis: CoverageAxis) -> tuple[str, ...] | None:
         """Return the bins of an axis; None where this kind of datapath has no such axis."""
+        if name == "unused":
+            return axis.bins if ignores_bits(self.plan) else None
         lacks = (not self.aligned and name in ALIGNED) or (self.adds_late and name in SUMMED)
         if lacks or (name == "live" and (self.promotes or self.plan.late_c is not None)):
             return None
@@ -98,6 +101,7 @@ class DotCover:
         out: list[Point] = list(self.chain_points(values, c))
         if found is None:
             return []
+        out += over_bits((*scale_a, *scale_b), self.plan)
         state = c
         for number, step in enumerate(found.steps):
             part = slice(number * self.plan.step, (number + 1) * self.plan.step)

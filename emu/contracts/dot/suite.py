@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 from emu.contracts.convert import cases as cases_convert
 from emu.contracts.dot import cases as cases_dot
 from emu.contracts.dot import cases_cover as cases_dot_cover
+from emu.contracts.dot import cases_ends
 from emu.contracts.dot import cases_ties as cases_dot_ties
 from emu.contracts.dot.codes import Codes
-from emu.contracts.dot.field import Field
+from emu.contracts.dot.field import Draft, Field
 from emu.contracts.dot.rows import DotRow
 from emu.contracts.rows import Input
-from emu.contracts.suites import LATER
+from emu.contracts.suites import ENDS, LATER
 from emu.spec import derive
 from emu.spec.reach import frac_bits_of
 
@@ -45,7 +46,24 @@ def directed(op: DotContract, stream: str = "") -> list[Input]:
     rows = [*list(known.values())[::-1], *(case for case in later if case.values not in known)]
     there = {case.values for case in rows}
     added = {case.values: case for case in (_input(op, LATER, (flag,), found) for flag, found in cases_dot_cover.covering_rows(field))}
-    return [*rows, *(case for values, case in added.items() if values not in there)]
+    every = [*rows, *(case for values, case in added.items() if values not in there)]
+    return [*every, *_end_rows(op, every)] if cases_ends.is_asked(op.name) else every
+
+
+def _end_rows(op: DotContract, before: list[Input]) -> list[Input]:
+    """Return the rows at the ends of narrow results, where earlier rows leave some out, and those of ignored bits."""
+    field = cases_dot.field_of(op.plan)
+    narrow = [field.d] if cases_ends.is_narrow(op.plan.d) else []
+    seen = {event for case in before for event in op.narrow_events(case.values) or ()} if narrow else set()
+
+    def told(draft: Draft) -> set[cases_ends.Event] | None:
+        return op.narrow_events(op.packed_values(draft.case()))
+
+    found = [(flag, draft.case()) for flag, draft in cases_ends.result_ends(field, narrow, seen, told)]
+    found += [("ignored_bit", draft.case()) for draft in cases_ends.ignored_bits(field)]
+    there = {case.values for case in before}
+    cases = {case.values: case for case in (_input(op, ENDS, (flag,), row) for flag, row in found)}
+    return [case for values, case in cases.items() if values not in there]
 
 
 def _c_flags(op: DotContract, case: DotRow) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from emu.base.caches import lazy
 from emu.contracts.columns import Column, Layout, layout_of
 from emu.contracts.contract import Batch, Contract, Deviation, Values, present, stored_bits
 from emu.contracts.cover import Subject
+from emu.contracts.dot.cases_ends import has_open_bit, signbit_word
 from emu.contracts.form import FLAGS, Arrays, Asked, Bits, Expected, Form, Question, Shape, integer_dtype, masked, whole
 from emu.contracts.levels import cases, deviations, suite
 from emu.contracts.levels.columns import Stage, stages_of
@@ -161,9 +162,8 @@ class LevelsContract(Contract):
             return None
 
     def has_open_bit(self, row: LevelsRow) -> bool:
-        """Tell whether a scale has a bit above its code: what it means is open, also where a model ignores it."""
-        scale = self.plan.scale
-        return scale is not None and any(code >> derive.codes(scale).bits for code in (*row.scale_a, *row.scale_b))
+        """Tell whether a scale has a bit above its code whose meaning is open: the datapath refuses it, or has an open point about it."""
+        return has_open_bit((*row.scale_a, *row.scale_b), self.plan)
 
     def engines(self) -> dict[str, Batch]:
         """Return every other implementation present; each gives d and flags."""
@@ -203,7 +203,7 @@ class LevelsContract(Contract):
         return {
             "rounding": facts.out.rounding, "overflow": overflow, "nan": facts.special.nan, "inf": "keep",
             "zero_sign": facts.special.zero, "subnormals_in": facts.subnormal.elements, "subnormals_out": facts.out.subnormals,
-            "scale_signbit": "open" if plan.scale is not None and derive.unused_high_bits(plan.scale) else None,
+            "scale_signbit": signbit_word(plan, self.name),
         }  # fmt: skip
 
     @classmethod

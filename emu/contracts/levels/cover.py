@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from emu.contracts.contract import Values
 from emu.contracts.cover import Bin, Point, Settled
+from emu.contracts.dot.cases_ends import NARROW, ignores_bits, is_narrow, over_bits
 from emu.contracts.levels.cases import told_of
-from emu.contracts.levels.events import Event, events, name_of
+from emu.contracts.levels.events import Event, events, name_of, narrow_events
 from emu.spec.levels import rounding_of
 from emu.spec.models.coverage import CoverageAxis
 from emu.spec.models.levels import FixedHold, FloatHold
+from emu.spec.registry import get
 
 if TYPE_CHECKING:
     from emu.contracts.levels.contract import LevelsContract
@@ -21,6 +23,7 @@ SPLIT = {
     "shift": ("operand", "place", "kept"),
     "result": ("result", "sign"),
     "sum": ("cancellation",),
+    "narrow": ("size", "lost", "move", "sign"),
 }  # axes of an event whose bin has several words; others are one axis of their own name
 SKIPPED = ("running", "range", "word")
 
@@ -37,13 +40,20 @@ class LevelsCover:
         aligned = any(level.align is not None for level in self.plan.levels)
         if (name in ("exponent", *SPLIT["shift"]) and not aligned) or (name == "threshold" and not self.op.field.draws):
             return None
+        if name == "size" and not any(map(self._is_narrow, range(len(self.levels)))):
+            return None
+        if name == "unused" and not ignores_bits(self.plan):
+            return None
         return self.levels if axis.each == "level" else axis.bins
 
     def points(self, values: Values) -> list[Point]:
         """Return what a row exercises; nothing where it is open."""
         row = self.op.taken(values)
         told = None if self.op.has_open_bit(row) else told_of(row, self.op.field)
-        return [] if told is None else [_point(event) for event in events(told) if event[1] not in SKIPPED]
+        if told is None:
+            return []
+        found = [_point(event) for event in (*events(told), *narrow_events(told)) if event[1] not in SKIPPED]
+        return found + over_bits((*row.scale_a, *row.scale_b), self.plan)
 
     def settle(self, axes: Sequence[str], bins: Sequence[Bin]) -> Mapping[Bin, Settled]:
         """Return the bins of levels that have no such register, by the structure of the datapath."""
@@ -59,12 +69,12 @@ class LevelsCover:
     def _lacks(self, name: str, axes: Sequence[str]) -> str:
         """Return why a level has no bin of a cross, or nothing."""
         number = self.levels.index(name)
-        facts = self.plan.facts
-        holds: list[Any] = [facts.products.hold, *(level.hold for level in facts.levels), facts.out]
-        hold = holds[number]
+        facts, hold = self.plan.facts, self._hold(number)
         scale = (facts.products.scale, *(level.scale for level in facts.levels), "none")[number]
         parts = [] if isinstance(scale, str) else [scale.each, scale.product, scale.term]
         roundings = [item for item in (hold, *parts) if item != "exact"]
+        if "size" in axes and not self._is_narrow(number):
+            return f"there is no float register of at most {NARROW} bits"
         if "lost" in axes and all(rounding_of(item) is None for item in roundings):
             return "nothing is rounded there"
         if "end" in axes and not any(isinstance(item, FixedHold | FloatHold) for item in roundings) and not self._aligned(number):
@@ -75,6 +85,14 @@ class LevelsCover:
             return "no random word is drawn there"
         adds = number > 0 and (number <= len(facts.levels) or facts.out.plus == "c")
         return "" if adds or "cancellation" not in axes else "nothing is added there"
+
+    def _hold(self, number: int) -> Any:
+        facts = self.plan.facts
+        return (facts.products.hold, *(level.hold for level in facts.levels), facts.out)[number]
+
+    def _is_narrow(self, number: int) -> bool:
+        hold = self._hold(number)
+        return isinstance(hold, FloatHold) and is_narrow(get("format", hold.format))
 
     def _aligned(self, number: int) -> bool:
         return 0 < number <= len(self.plan.levels) and self.plan.levels[number - 1].align is not None

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
+from emu.contracts.dot.cases_ends import is_narrow, size_of
+from emu.contracts.dot.codes import Codes
 from emu.contracts.levels.walk import Point, Rounding, Shift, Sum, Walk, number_of
 from emu.contracts.text import class_of
 from emu.engines.exact.decode import decode_code
@@ -42,6 +44,30 @@ def events(told: Walk) -> list[Event]:
         for axis, found in _events(last, plan):
             if axis == "threshold":
                 out[(name_of(last.level, plan), axis, f"last_{found}")] = None
+    return list(out)
+
+
+def narrow_events(told: Walk) -> list[Event]:
+    """Return what happens in narrow registers: the size of what they hold, what the rounding loses, where it goes, the sign.
+
+    Apart from `events`: suites whose rows are published were chosen without these.
+    """
+    out: dict[Event, None] = {}
+    for item in told.roundings:
+        point = item.point
+        if point is None or not isinstance(item.hold, FloatHold) or not is_narrow(get("format", item.hold.format)):
+            continue
+        assert isinstance(item.before, Number)
+        codes = Codes(get("format", item.hold.format))
+        if item.code is not None:  # the result: its code says it
+            size = size_of(item.code, codes)
+        elif not isinstance(item.after, Number):
+            size = "nan" if item.after == "nan" else "beyond"
+        else:
+            size = size_of(codes.below(number_of(item.after)), codes)
+        if item.before.significand and size != "nan":
+            sign = "minus" if item.before.significand < 0 else "plus"
+            out[(name_of(item.level, told.plan), "narrow", f"{size} {lost_bin(point.lost)} {move_of(item, point)} {sign}")] = None
     return list(out)
 
 

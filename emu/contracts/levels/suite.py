@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from emu.base import philox
 from emu.base.caches import Cache
-from emu.contracts.dot.codes import Draw
+from emu.contracts.dot import cases_ends
+from emu.contracts.dot.codes import Codes, Draw
 from emu.contracts.levels import cases, one_bit
-from emu.contracts.levels.events import Event, events
+from emu.contracts.levels.events import Event, events, narrow_events
+from emu.contracts.levels.field import Draft
 from emu.contracts.levels.rows import LevelsRow
 from emu.contracts.rows import Input
+from emu.contracts.suites import ENDS
 
 if TYPE_CHECKING:
     from emu.contracts.levels.contract import LevelsContract
@@ -81,6 +85,7 @@ def _made(op: LevelsContract, own: str) -> list[Input]:
     out: dict[tuple[int, ...], Input] = {}
     seen: set[Event] = set()
     share = max(1, op.field.k // MOST_LANES)
+    small: set[cases_ends.Event] = set()
     for category in cases.MAKERS:
         if not cases.applies(category, op.field):
             continue
@@ -88,11 +93,31 @@ def _made(op: LevelsContract, own: str) -> list[Input]:
         for number, row in enumerate(rows(op, category, max(tried, PER_CATEGORY), 0, own)):
             told = cases.told_of(row, op.field)
             found = set() if told is None else set(events(told))
+            if told is not None:
+                narrow: set[cases_ends.Event] = set(narrow_events(told))
             if number < (PER_FLAGS if category == "flags" else PER_CATEGORY) or not found <= seen:
                 seen |= found
                 case = Input(category, (category,), op.packed_values(row))
                 out.setdefault(case.values, case)
+                small |= narrow
+    for flag, row in _ends(op, small) if cases_ends.is_asked(op.name) else ():
+        case = Input(ENDS, (flag,), op.packed_values(row))
+        out.setdefault(case.values, case)
     return list(out.values())
+
+
+def _ends(op: LevelsContract, small: set[cases_ends.Event]) -> Iterator[tuple[str, LevelsRow]]:
+    """Yield (flag, row) at the ends of narrow registers and results, where earlier rows leave some out, and of ignored bits."""
+
+    def told_of(draft: Draft) -> set[cases_ends.Event] | None:
+        told = cases.told_of(draft.row(), op.field)
+        return None if told is None else set(narrow_events(told))
+
+    plan = op.plan
+    formats = [*(codes.fmt for codes in op.field.registers), plan.d]
+    narrow = [Codes(fmt) for fmt in dict.fromkeys(formats) if cases_ends.is_narrow(fmt)]
+    yield from ((flag, draft.row()) for flag, draft in cases_ends.result_ends(op.field, narrow, small, told_of))
+    yield from (("ignored_bit", draft.row()) for draft in cases_ends.ignored_bits(op.field))
 
 
 def random(op: LevelsContract, stem: str, start: int, stop: int) -> list[Input]:

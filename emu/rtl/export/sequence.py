@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from emu.contracts.columns import Layout
 from emu.contracts.rows import Input, Row, make_row, value_of
 from emu.rtl.export.aig import RIGID, START, Sequential, Unrolled, read, unroll
 from emu.rtl.export.equivalence import AIGER, VACUOUS, Verdict, solve

@@ -101,9 +101,11 @@ def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:
             yield ("unsupported", number), "say either class or flag"
         if item.flag is not None and (item.column is not None or item.flag not in NOTES):
             yield ("unsupported", number, "flag"), f"{item.flag} is no flag of a suite" if item.column is None else "a flag has no column"
-    order = model.flags.order if model.flags is not None else ()
-    if len(set(order)) < len(order):
-        yield ("flags", "order"), f"{', '.join(order)}: each flag once"
+    yield from _files(file)
+
+
+def _files(file: MapFile) -> Iterator[tuple[Where, str]]:
+    """Yield files and folders that are not there."""
     for number, path in enumerate(file.files):
         if not path.is_file():
             yield ("files", number), f"{path}: no such file: names are relative to the folder of the port map"
@@ -246,14 +248,24 @@ def _names(model: PortMap, inputs: dict[str, Column], results: dict[str, Column]
         yield ("ports", stage), "stages can only be compared where rows pass through no queue: no ready ports, one clock, one beat"
     if model.rows_per_beat > 1 and (model.flags or stage):
         yield ("rows_per_beat",), f"{'flags' if model.flags else stage} can only be compared with one row per beat"
-    if model.flags and ("fl" not in results or "fl" in model.ports or "fl" in model.absent):
-        yield ("flags",), "column fl is said twice" if "fl" in results else f"{stem} has no column fl: remove it"
-    elif model.flags and not {*model.flags.order} & {*results["fl"].flags}:
-        yield ("flags", "order"), f"names no flag of {stem}: it has {', '.join(results['fl'].flags)}"
+    if model.flags is not None:
+        yield from _flags(model, model.flags.order, results.get("fl"), stem)
     for column in (*inputs.values(), *results.values()):
         if column.name not in said and column.role != "stage":
             fix = "or name it under waived, with the reason" if column.name in results else 'or tie it: {value: "0x0"}'
             yield ("ports",), f"column {column.name} of {stem} is not mapped: say where it is, {fix}"
+
+
+def _flags(model: PortMap, order: Sequence[str], column: Column | None, stem: str) -> Iterator[tuple[Where, str]]:
+    """Yield faults of flags that are wired by name. column: fl of the contract."""
+    if len(set(order)) < len(order):
+        yield ("flags", "order"), f"{', '.join(order)}: each flag once"
+    if column is None:
+        yield ("flags",), f"{stem} has no column fl: remove it"
+    elif "fl" in model.ports or "fl" in model.absent:
+        yield ("flags",), "column fl is said twice"
+    elif not {*order} & {*column.flags}:
+        yield ("flags", "order"), f"names no flag of {stem}: it has {', '.join(column.flags)}"
 
 
 def _waived(model: PortMap, inputs: dict[str, Column], results: dict[str, Column], stem: str) -> Iterator[tuple[Where, str]]:

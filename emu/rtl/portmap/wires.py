@@ -63,7 +63,7 @@ def runs_of(place: Wiring, column: Column, rows: int) -> list[Run]:
 
 
 def flag_runs(flags: Flags, column: Column) -> list[Run]:
-    """Return the runs of the column fl: one bit each, those that both the port and the contract have. column: with the names of its bits."""
+    """Return the runs of the column fl: one bit each, those that port and contract both have. column: with the names of its bits."""
     assert len(column.flags) == column.bits, f"{column.name}: nobody says which bit is which flag"
     top = flags.lsb + len(flags.order) - 1
     found = [(name, top - number) for number, name in enumerate(flags.order)]
@@ -71,7 +71,7 @@ def flag_runs(flags: Flags, column: Column) -> list[Run]:
 
 
 def flags_left_out(model: PortMap, column: Column) -> list[str]:
-    """Return the flags of a column of the contract that the design's port does not carry; none where no port carries flags by name."""
+    """Return the flags of a column of the contract that the design's port lacks; none where no port carries flags by name."""
     return [] if model.flags is None or column.name != "fl" else [name for name in column.flags if name not in model.flags.order]
 
 

@@ -111,7 +111,9 @@ class OpenPoint(Part):
     what: str = Field(description="the unknown")
     until: str = Field(description="what would settle it")
     facts: tuple[str, ...] = Field(
-        default=(), description="the keys that it leaves open: a check masks answers that depend on them (today `sum` of a transform)"
+        default=(),
+        description="the keys of the facts that it leaves open, though the object says them: what depends on them is masked "
+        "(today `sum` of a transform, `unused_bits` of a datapath)",
     )
 
 
