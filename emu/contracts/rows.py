@@ -64,9 +64,7 @@ def _nan_codes(format_id: str) -> derive.NanCodes:
 
 
 def make_row(layout: Layout, case: Input, answer: Answer) -> Row:
-    """Return the row of a case and its answer; what nobody knows is masked 0 and flagged open, and so is a case with that flag."""
-    if "open" in case.flags:
-        answer = tuple((derive.OPEN,) * column.lanes for column in layout.results)
+    """Return the row of a case and its answer; what nobody knows is masked 0 and flagged open."""
     outs, masks, kinds = [], [], []
     for column, lanes in zip(layout.results, answer, strict=True):
         ones = (1 << column.lane_bits) - 1

@@ -178,8 +178,11 @@ def _trailing(value: Fraction) -> int:
 
 
 def ignores_bits(plan: Any) -> bool:
-    """Tell whether a datapath says what a set bit above the code of its scales means: nothing. Not where a point of it is open."""
-    there = plan.scale is not None and Codes(plan.scale).unused > 0
+    """Tell whether a datapath says what a set bit above the code of its scales means: nothing. Not where a point of it is open.
+
+    Not of a shipped one either: its rows with such a bit are published with masks 0.
+    """
+    there = plan.scale is not None and Codes(plan.scale).unused > 0 and added("datapath", plan.datapath.id)
     return there and plan.unused_bits == "ignore" and all("unused_bits" not in point.facts for point in plan.datapath.open)
 
 
@@ -188,11 +191,11 @@ def has_open_bit(scales: Sequence[int], plan: Any) -> bool:
     return plan.scale is not None and not ignores_bits(plan) and any(code >> Codes(plan.scale).bits for code in scales)
 
 
-def signbit_word(plan: Any, name: ContractName) -> str | None:
+def signbit_word(plan: Any) -> str | None:
     """Return what the JSON record says of bits above the code of a scale: open (rows are masked), ignore, or None where there are none."""
     if plan.scale is None or not Codes(plan.scale).unused:
         return None
-    return "ignore" if ignores_bits(plan) and is_asked(name) else "open"
+    return "ignore" if ignores_bits(plan) else "open"
 
 
 def over_bits(scales: Sequence[int], plan: Any) -> list[Point]:

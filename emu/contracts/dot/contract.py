@@ -235,7 +235,7 @@ class DotContract(Contract):
             "rounding": facts.round.mode, "overflow": facts.round.overflow, "nan": facts.special.nan, "inf": "keep",
             "zero_sign": facts.special.zero, "subnormals_in": "keep" if facts.subnormal.elements == "keep" else "flush",
             "subnormals_out": facts.subnormal.result,
-            "scale_signbit": signbit_word(plan, self.name),
+            "scale_signbit": signbit_word(plan),
             "datapath": {
                 "step": plan.step, "split": facts.split, "F": plan.frac_bits, "I": plan.integer_bits, "floor": plan.floor,
                 "lsb_exp": fixed_lsb_exp(plan), "c_place": None if isinstance(epilogue, str) else epilogue.c_place,

@@ -33,7 +33,8 @@ def directed(op: DotContract, stream: str = "") -> list[Input]:
     out = []
     for category in cases_dot.MAKERS:
         if cases_dot.applies(category, op.plan):
-            flags = (category, "open") if category == "scale_signbit" else (category,)
+            ignored = category == "scale_signbit" and cases_ends.ignores_bits(op.plan)
+            flags = ("ignored_bit",) if ignored else (category, "open") if category == "scale_signbit" else (category,)
             out += [_input(op, category, flags, case) for case in cases_dot.rows(category, op.plan, PER_CATEGORY)]
     field = cases_dot.field_of(op.plan)
     out += [_input(op, "element_pairs", ("element_pair",), case) for case in element_pairs(field)]

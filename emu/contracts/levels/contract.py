@@ -203,7 +203,7 @@ class LevelsContract(Contract):
         return {
             "rounding": facts.out.rounding, "overflow": overflow, "nan": facts.special.nan, "inf": "keep",
             "zero_sign": facts.special.zero, "subnormals_in": facts.subnormal.elements, "subnormals_out": facts.out.subnormals,
-            "scale_signbit": signbit_word(plan, self.name),
+            "scale_signbit": signbit_word(plan),
         }  # fmt: skip
 
     @classmethod

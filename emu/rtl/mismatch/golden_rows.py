@@ -12,7 +12,7 @@ from emu.contracts import OPERATIONS
 from emu.contracts.columns import KIND_BITS, Column, Layout
 from emu.contracts.rows import Answer, Input, Row, inputs_of, is_nan, make_row, unpack, value_of
 from emu.rtl.mismatch.lines import Log, Seen
-from emu.rtl.portmap.rows import tied_flags
+from emu.rtl.portmap.rows import TIED
 from emu.rtl.portmap.suite import stored
 from emu.vectors.files.manifest import SHARD_ROWS
 from emu.vectors.files.suite import Suite, rows_sha256
@@ -172,7 +172,7 @@ class Golden:
         if not any(one == other for one, other in zip(values, given, strict=False)):
             told = f"in={','.join(seen.given)} shares no input with the golden row"
             raise FileError(f"{self.name} tc={seen.tc}: {told}: another file was run")
-        return self._masked(make_row(layout, Input(golden.group, tied_flags(golden), values), self.plan.operation.exact(values)))
+        return self._masked(make_row(layout, Input(golden.group, (TIED,), values), self.plan.operation.exact(values)))
 
     def digest_words(self, log: Log) -> str:
         """Return what the RESULT line's digest says of the file that was run; nothing where there is no such line."""

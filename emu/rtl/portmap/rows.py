@@ -98,14 +98,9 @@ def _remade(model: PortMap, plan: SuitePlan, suite: Suite) -> dict[int, Row]:
         given = inputs_of(layout, row)
         wanted = tuple(_tied(tied[name], value) if name in tied else value for name, value in zip(names, given, strict=True))
         if wanted != given:
-            cases[place] = Input(row.group, tied_flags(row), wanted, row.comment)
+            cases[place] = Input(row.group, (TIED,), wanted, row.comment)
     found = derive_rows(plan, 0, list(cases.values())).rows if cases else []
     return dict(zip(cases, found, strict=True))
-
-
-def tied_flags(golden: Row) -> tuple[str, ...]:
-    """Return the flags of a golden row that is made anew with another input: a bit of a scale that is masked in the one is in the other."""
-    return (TIED, "open") if "scale_signbit" in golden.flags else (TIED,)
 
 
 def _tied(place: Wiring, value: int) -> int:
