@@ -33,7 +33,7 @@ def test_the_page_names_every_block_and_recipe_without_sets():
 
 
 MADE = {get("recipe", name).facts.block for name in recipes_of_blocks()}
-FEWER = {"mxfp8_e4m3": 4, "nf4_block64": 4, "mxfp8_e5m2": 0}  # their sums need a wider accumulator: the page says so
+FEWER = {"mxfp8_e4m3": 6, "nf4_block64": 6, "mxfp8_e5m2": 2}  # their sums need a wider accumulator: the page says so
 
 
 @pytest.mark.parametrize("block", [name for name in names("block") if name in MADE and name not in ("hif4", "if4", "nvfp4_row")])
@@ -42,7 +42,7 @@ def test_every_other_block_has_all_sets(block):
     pair, left = pair_of(f"matmul/{block}/{block}/fp32"), []
     shape = (17, 9, -(-96 // pair.step) * pair.step)
     found = {asked.name for asked in every_set(pair, [shape], limits_of("fp32", "exact", "fp32"), 5, left)}
-    assert len(found) == FEWER.get(block, 5) and bool(left) == (block in FEWER)
+    assert len(found) == FEWER.get(block, 7) and bool(left) == (block in FEWER)
 
 
 def test_operands_in_fp8_allow_some_scales_and_a_codebook_needs_a_wider_class():
