@@ -225,7 +225,8 @@ class _Checker:
         form, draws = self.form, self.form.draws
         assert draws is not None
         shape = operands[form.main].shape
-        whole = operands if form.by_row else widened(form, operands, (*form.shapes(operands)["codes"],))
+        height, width = (0, 0) if form.by_row else form.shapes(operands)["codes"]
+        whole = operands if form.by_row else widened(form, operands, (height, width))
         found = []
         for integer in (0, (1 << draws.random_operand[1]) - 1):
             given = {**whole, "random": np.full_like(whole["random"], integer)}

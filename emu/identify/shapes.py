@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -58,10 +59,14 @@ def _at_shapes(
             said.append(Axis("shapes", text, f"{error.verdict}: {error}"))
             out.append(Departure({"x": f"random, {text}"}, "codes", "an answer", error.verdict))
             continue
-        departure = first_departure(found, wanted, views, recipe, shape, lambda _, text=text: {"x": f"random, {text}"})
+        departure = first_departure(found, wanted, views, recipe, shape, partial(_random, text))
         said.append(Axis("shapes", text, "departs" if departure else "agrees"))
         out += [departure] if departure else []
     return said, out
+
+
+def _random(text: str, _: tuple[int, ...]) -> dict[str, str]:
+    return {"x": f"random, {text}"}
 
 
 def _call(shape: tuple[int, int], source: Format) -> Call:

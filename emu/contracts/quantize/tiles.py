@@ -58,10 +58,13 @@ def unmarked(array: Any, fmt: Format) -> Lists:
 
 
 def amax_program_of(program: Program) -> Program | None:
-    """Return the part of a program that leads to its first maximum over a whole block, tile or row; None where it takes none."""
+    """Return the part of a program that leads to its first maximum over a whole tile or row; None where it takes none.
+
+    A maximum of each row of a tile of several rows is not one number, and no stage.
+    """
     shape = tuple(program.block.facts.shape)
-    whole = ((1, 0),) if is_element(program.block) else ((1, shape[1]), shape)  # 0: as wide as the row is
-    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.extent in whole), None)
+    whole = (1, 0) if is_element(program.block) else shape  # 0: as wide as the row is
+    wanted = next((item for item in program.instructions if item.op == "amax" and item.type.extent == whole), None)
     if wanted is None:
         return None
     needed: set[str] = {wanted.out}

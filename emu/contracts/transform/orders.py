@@ -60,7 +60,8 @@ def _unit(x: F64) -> NDArray[np.int64]:
     fraction, exponent = np.frexp(x)
     whole = np.ldexp(fraction, 53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return np.minimum(np.where(whole == 0, NEVER, exponent - 53 + lowest).min(axis=1), 1023)
+    found: NDArray[np.int64] = np.where(whole == 0, NEVER, exponent - 53 + lowest).min(axis=1)
+    return np.minimum(found, 1023)
 
 
 def decode_top(fmt: Format) -> float:
