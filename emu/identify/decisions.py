@@ -1,4 +1,4 @@
-"""The tensors beside decisions that a check asks: what was found of a quantize kernel must be right there too, or it is only the nearest."""
+"""The tensors beside decisions that a check asks: what was found of a quantize kernel must be right there too, else it is the nearest."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ def _pairs(wanted: tuple[Bits, dict[str, Bits]], answer: Arrays, views: Views, r
     """Yield what is wanted and what was given, of each answer, in one shape; a shape that does not fit is all wrong."""
     block: Block = get("block", recipe.facts.block)
     formats = {level.name: level.format for level in block.facts.levels}
-    for name, mine in {**wanted[1], "codes": wanted[0]}.items():
+    for name, array in {**wanted[1], "codes": wanted[0]}.items():
         if name not in answer:
             continue
         theirs = views.codes(answer[name]) if name == "codes" else views.scale(answer[name]) if name == "scale" else answer[name]
-        mine = np.atleast_2d(mine)
+        mine = np.atleast_2d(array)
         theirs = theirs.reshape(mine.shape) if theirs.size == mine.size else theirs
         if theirs.ndim != mine.ndim or any(have < need for have, need in zip(theirs.shape, mine.shape, strict=True)):
             yield mine, np.full(mine.shape, OPEN - 1)

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from emu.base.errors import OperandError
 
 
-
 class CodesAlone(OperandError):
     """A kernel that was asked as a quantizer gives codes and no scales."""
 

@@ -54,7 +54,10 @@ def _profile(name: str) -> str:
 
 
 def _recipes(among: Sequence[str]) -> list[str]:
-    """Return one recipe of some for each shape, width of codes and set of levels; those that read a tensor maximum or signs and draw nothing first."""
+    """Return one recipe of some for each shape, width of codes and set of levels.
+
+    Those that read a tensor maximum or signs and draw nothing come first.
+    """
     found: dict[str, str] = {}
     for name in sorted(among, key=_plainness):
         recipe: Recipe = get("recipe", name)

@@ -80,7 +80,9 @@ WRONG = {
     "one element missing": rotation(tree, change=lambda parts: np.where(np.arange(16) == 7, np.float32(0), parts)),
     "a sign": rotation(tree, change=lambda parts: parts * np.where(np.arange(16) == 7, np.float32(-1), 1)),
     "the scale": rotation(lambda parts: tree(parts) * np.float32(2)),
-    "the last bit, now and then": rotation(tree, lambda y: (y.view(np.uint16) ^ (np.arange(y.size) % 1001 == 0).reshape(y.shape)).view(BF16)),
+    "the last bit, now and then": rotation(
+        tree, lambda y: (y.view(np.uint16) ^ (np.arange(y.size) % 1001 == 0).reshape(y.shape)).view(BF16)
+    ),
     "toward zero": lambda x: (tree(terms(x)).view(np.uint32) >> 16).astype(np.uint16).view(BF16).reshape(x.shape),
 }
 

@@ -37,7 +37,8 @@ PLACES = {  # where the scale is multiplied in, each step rounded to the type of
 
 
 def kernel(
-    tile=0, dtype=np.float64, reverse=False, place="scores", product=lambda x, y: x @ y.swapaxes(-1, -2), masked=None, change=None, scaling=lambda scale: scale, heads=None, quantize=None,
+    tile=0, dtype=np.float64, reverse=False, place="scores", product=lambda x, y: x @ y.swapaxes(-1, -2),
+    masked=None, change=None, scaling=lambda scale: scale, heads=None, quantize=None,
     expose=False, exp=np.exp, finish=None, rescale=True,
 ):  # fmt: skip
     """A kernel: tiles of keys with a running maximum, or two passes. Each keyword but the first five puts a mistake in, or P's recipe."""

@@ -1,4 +1,4 @@
-"""A user's block of several rows whose scale belongs to one row of it: the maximum of a row is no number of the tile, and no false alarm."""
+"""A user's block of several rows whose scale belongs to one row of it: the maximum of a row is no stage of the tile."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from emu.vectors import build, verify
 def test_maxima_of_rows_do_not_stop_the_build(shape: str, tmp_path: Path, checkout: Path) -> None:
     for kind, name in (("block", "nvfp4_1level"), ("recipe", "nvfp4_torchao_1level")):
         text = (checkout / "spec" / kind / f"{name}.yaml").read_text(encoding="utf-8")
-        text = re.sub(r"expect:\n.*(?=open:)", "expect: []\n", text, flags=re.S)
+        text = re.sub(r"expect:\n.*(?=open:)", "expect: []\n", text, flags=re.DOTALL)
         text = text.replace(f'id: "{name}"', 'id: "my_tall"').replace('block: "nvfp4_1level"', 'block: "my_tall"').replace("[1, 16]", shape)
         (tmp_path / "spec" / kind).mkdir(parents=True)
         (tmp_path / "spec" / kind / "my_tall.yaml").write_text(text, encoding="utf-8")

@@ -93,7 +93,8 @@ def test_a_wrong_scale_fails_wherever_it_is_multiplied_in(name, off):
 @pytest.mark.parametrize("name", PLACES)
 def test_outputs_one_bit_off_fail_wherever_the_scale_is_multiplied_in(name):
     for off in (-1, 1):
-        fn = kernel(0, np.float32, place=name, product=fused, finish=lambda f, out, total, off=off: (f.view(np.int32) + off).view(np.float32))
+        finish = lambda f, out, total, off=off: (f.view(np.int32) + off).view(np.float32)  # noqa: E731
+        fn = kernel(0, np.float32, place=name, product=fused, finish=finish)
         assert check_attention(fn, *THREE, shapes=ODD["shapes"][:1], raises=False).verdict == "differs"
 
 

@@ -40,5 +40,6 @@ def test_a_wrong_scale_or_a_missing_mask_fails(backend):
     for change in (lambda s: s * s, lambda s: 1.0, lambda s: s * np.float32(1 + 2.0**-8)):
         assert check_attention(attention(backend, change), *THREE, shapes=SHAPES[:1], raises=False).verdict == "differs"
     unmasked = attention(backend)
-    report = check_attention(lambda q, k, v, scale: unmasked(q, k, v, scale, False), *THREE, mask="top-left", shapes=SHAPES[:1], raises=False)
+    given = {"mask": "top-left", "shapes": SHAPES[:1], "raises": False}
+    report = check_attention(lambda q, k, v, scale: unmasked(q, k, v, scale, False), *THREE, **given)
     assert report.verdict == "differs"
