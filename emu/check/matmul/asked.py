@@ -49,9 +49,9 @@ def every_set(
         side = pair.a if hot == "a" else pair.b
         if side.scale is not None and derive.codes(side.scale).bits > NARROW:
             yield from _had(left, lambda shape=own[-1], hot=hot: one_hot(pair, shape, limits, hot, draws, long=True))
-        for turn, shape in enumerate(own if given else [None], first):
+        for turn, asked in enumerate(own if given else [None], first):
             if side.scale is not None:
-                yield from _had(left, lambda shape=shape, hot=hot, turn=turn: every_scale(pair, limits, hot, ends, shape, turn))
+                yield from _had(left, lambda asked=asked, hot=hot, turn=turn: every_scale(pair, limits, hot, ends, asked, turn))
     for turn, shape in enumerate(shapes, first):
         if is_long(pair, shape):
             yield from _had(left, lambda shape=shape: long_rows(pair, shape, limits, ends))

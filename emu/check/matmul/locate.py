@@ -86,8 +86,8 @@ def wrapped_blocks(cases: list[Case]) -> Found:
 def _wraps(case: Case, at: int, sides: str) -> bool:
     values = []
     for name, side, codes, scales in (("a", case.pair.a, case.asked.a, case.asked.sa), ("b", case.pair.b, case.asked.b, case.asked.sb)):
-        wraps = name in sides and scales is not None
-        exact = side.values(codes, scales[:, np.arange(scales.shape[1]) % at] if wraps else scales)
+        late = scales if scales is None or name not in sides else scales[:, np.arange(scales.shape[1]) % at]
+        exact = side.values(codes, late)
         values.append(np.ldexp(exact.n.astype(np.float64), exact.e.astype(np.int32)))
     made = case.encode(of_groups(case.asked, values[0] @ values[1].T))
     return not bool((unequal(case.got, made, case.pair) & case.known).any())

@@ -162,7 +162,7 @@ class Seen:
         whole = {name: ~exact_zero(codes, side) for name, side, codes, _ in given}
         live = {name: whole[name] if scales is None else whole[name] & ~exact_zero(_wide(scales, side, codes), side.scale)
                 for name, side, codes, scales in given}  # fmt: skip
-        both = live["a"].any(axis=0) & live["b"].any(axis=0)
+        both = np.asarray(live["a"].any(axis=0) & live["b"].any(axis=0))
         for name, side, codes, scales in given:
             self.codes[name] |= _codes_of(codes[(live[name] | ~whole[name]) & both])
             if scales is not None:

@@ -231,7 +231,7 @@ def _unpacked(bits: Bits, wanted: Shape, packing: str) -> Bits:
 
 def layout_named(name: str) -> Layout:
     """Return the layout of scales of a name of LAYOUTS, or a layout's id. Raises: OperandError (none, or not of bytes of scales)."""
-    found = next((get("layout", known) for known in names("layout") if known == LAYOUTS.get(name, name)), None)
+    found: Layout | None = next((get("layout", known) for known in names("layout") if known == LAYOUTS.get(name, name)), None)
     if found is None or found.facts.holds != "scales" or found.facts.code_bits != 8 or found.facts.word_bits is not None:
         known = ", ".join(LAYOUTS)
         raise OperandError(f"scale_layout {name!r} is unknown: one of {known}, or the id of a layout of scales of 8 bits")
