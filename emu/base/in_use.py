@@ -18,7 +18,10 @@ _Key: TypeAlias = tuple[int, int] | str  # device and number of a file that is t
 
 @dataclass
 class _InUse:
-    """What a running command reads, and what of others it writes over: key of a file -> how it was named. folders: of spec files, asked when they matter."""
+    """What a running command reads, and what it writes over: key of a file -> how it was named.
+
+    folders: gives folders of spec files, which are read; asked when it matters.
+    """
 
     folders: Callable[[], Iterable[Path]]
     read: dict[_Key, str] = field(default_factory=dict)

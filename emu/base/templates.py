@@ -1,4 +1,7 @@
-"""Text with holes: a template of Jinja2 beside the module that fills it. An unknown name in one is an error."""
+"""Text with holes: a template of Jinja2 beside the module that fills it. An unknown name in one is an error.
+
+What stands in a comment of C, Verilog or SystemVerilog passes the filter `comment`: strangers write titles and names of files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,19 @@ def _template(path: Path) -> Any:
     made = Environment(
         loader=FileSystemLoader(path.parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    made.filters["comment"] = in_comment
     return made.get_template(path.name)
+
+
+def in_comment(text: object) -> str:
+    """Return a text that ends no comment of C, Verilog or SystemVerilog, and continues none on the next line.
+
+    Tests: tests/pages/test_pages_strangers.py.
+    """
+    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    for sign, harmless in (("\\", "/"), ("??/", "? ? /"), ("*/", "* /"), ("/*", "/ *")):
+        line = line.replace(sign, harmless)
+    return line
 
 
 def filled(path: Path, **data: Any) -> str:

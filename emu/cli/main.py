@@ -72,7 +72,7 @@ def run(arguments: Sequence[str] | None = None, commands: click.Command = comman
     """
     try:
         words = None if arguments is None else list(arguments)
-        with one_command(lambda: map(Path, (shipped_root(), *added_folders()))):
+        with one_command(lambda: [shipped_root(), *(Path(folder) for folder in added_folders())]):
             code = commands.main(words, prog_name=program, standalone_mode=False, obj=Settings())
     except SystemExit as error:
         if error.code == 1:  # click and rich end so when nobody reads the output any more; here 1 is a verdict

@@ -171,8 +171,8 @@ def _machines(known: set[str]) -> list[tuple[str, list[str]]]:
 
 
 def _literal(value: object) -> str:
-    """Return a value as JavaScript that ends no script element."""
-    return json.dumps(value).replace("</", "<\\/")
+    """Return a value as JavaScript that ends and opens no element."""
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def _covers(policy: Policy, name: str) -> bool:

@@ -25,7 +25,7 @@ from emu.pages import format as format_page
 from emu.pages.block import granularity
 from emu.pages.datapath_levels import epilogue_text
 from emu.pages.frame import Users, Writer, all_users, page
-from emu.pages.render import Code, Links, Ref, Section, plural, render
+from emu.pages.render import Code, Links, Markdown, Ref, Section, plural, render
 from emu.spec import KINDS, Block, Datapath, Format, Instruction, Layout, Recipe, Rounding, SpecObject, Transform, derive, get, names
 from emu.spec.models.datapath import DatapathFacts
 from emu.spec.models.format import CodebookFacts, FloatFacts, IntegerFacts
@@ -81,7 +81,7 @@ def kind_table(kind: str, things: Sequence[SpecObject]) -> dict[str, Any]:
     heading, extra = _EXTRA.get(kind, ("", None))
     rows = []
     for thing in things:
-        also = ("<br>also ", [Code(alias) for alias in thing.aliases]) if thing.aliases else ()
+        also = (Markdown("<br>also "), [Code(alias) for alias in thing.aliases]) if thing.aliases else ()
         points = Section(len(thing.open), kind, thing.id, "open") if thing.open else None
         cells = [(Ref(kind, thing.id), also), thing.title, *([extra(thing)] if extra else []), thing.status, points]
         rows.append(cells)

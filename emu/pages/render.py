@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,10 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup
 
 from emu.spec.models import PLURALS
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+Markdown = Markup  # text that is Markdown already; any other text is a stranger's, and opens no tag, link or picture
 
 
 class Code(str):
@@ -65,6 +70,8 @@ class Anchor(NamedTuple):
 
 
 OPEN: Final = Bold("open")  # what nobody knows
+_LIVE: Final = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])(?=\()|^\s*(?=\[[^\]]*\]:)")  # tags, links, where a link leads to
+_TICKS: Final = re.compile("`+")
 
 
 @dataclass(frozen=True)
@@ -79,15 +86,15 @@ class Links:
     own: frozenset[tuple[str, str]] | None = None
     functions: str = "reference_model/"
 
-    def object(self, kind: str, name: str) -> str:
+    def object(self, kind: str, name: str) -> Markdown:
         """Return the name of an object, linked where it has a page."""
-        return f"[`{name}`]({self.up}{kind}/{name}.md)" if self.own is None or (kind, name) in self.own else f"`{name}`"
+        return Markdown(f"[`{name}`]({self.up}{kind}/{name}.md)" if self.own is None or (kind, name) in self.own else f"`{name}`")
 
-    def page(self, text: str, target: str) -> str:
+    def page(self, text: str, target: str) -> Markdown:
         """Return text, linked to a page of the whole reference (target: seen from its folder) where there is one."""
-        return f"[{text}]({self.up}{target})" if self.own is None else text
+        return Markdown(f"[{text}]({self.up}{target})" if self.own is None else text)
 
-    def function(self, module: str, name: str) -> str:
+    def function(self, module: str, name: str) -> Markdown:
         """Return the name of a function of the exact engine, linked to its source where that has a page."""
         return self.page(f"`{module}.{name}`", f"{self.functions}{module}.md#{name.lower()}")
 
@@ -109,28 +116,33 @@ def marked(value: Any, links: Links) -> str:
         return f"[{value.text}]({links.up}{value.kind}/{value.name}.md#{value.heading})"
     if isinstance(value, Anchor):
         return f"[{value.text}](#{value.fragment})"
-    if isinstance(value, Code | Bold):
-        return f"`{value!s}`" if isinstance(value, Code) else f"**{value!s}**"
+    if isinstance(value, Code):
+        ticks = "`" * (1 + max(map(len, _TICKS.findall(value)), default=0))
+        return f"{ticks}{value!s}{ticks}" if len(ticks) == 1 else f"{ticks} {value!s} {ticks}"
     if isinstance(value, list | tuple):
         return (", " if isinstance(value, list) else "").join(marked(item, links) for item in value)
-    return str(value)
+    text = (
+        str(value) if isinstance(value, Markdown) else _LIVE.sub(lambda found: "&lt;" if found[0] == "<" else found[0] + "\\", str(value))
+    )
+    return f"**{text}**" if isinstance(value, Bold) else text
 
 
-def cell(value: Any, links: Links) -> str:
+def cell(value: Any, links: Links) -> Markdown:
     """Return a value as a cell of a table: line breaks become blanks, bars are escaped; None is empty."""
-    return "" if value is None else " ".join(marked(value, links).split()).replace("|", "\\|")
+    return Markdown("" if value is None else " ".join(marked(value, links).split()).replace("|", "\\|"))
 
 
-def table(header: Iterable[Any], rows: Iterable[Iterable[Any]], links: Links, numbers: Sequence[int] = ()) -> str:
+def table(header: Iterable[Any], rows: Iterable[Iterable[Any]], links: Links, numbers: Sequence[int] = ()) -> Markdown:
     """Return a table; numbers: the columns that are set to the right."""
-    first = [cell(value, links) for value in header]
+    first: list[str] = [cell(value, links) for value in header]
     rule = ["---:" if column in numbers else "---" for column in range(len(first))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (first, rule, *([cell(value, links) for value in row] for row in rows)))
+    lines = [first, rule, *([cell(value, links) for value in row] for row in rows)]
+    return Markdown("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
 
 
-def fence(lines: Iterable[str], language: str = "") -> str:
+def fence(lines: Iterable[str], language: str = "") -> Markdown:
     """Return lines as a block of fixed-width text."""
-    return "\n".join([f"```{language}", *(line.rstrip() for line in lines), "```"])
+    return Markdown("\n".join([f"```{language}", *(line.rstrip() for line in lines), "```"]))
 
 
 def plural(count: int, word: str) -> str:
@@ -139,18 +151,18 @@ def plural(count: int, word: str) -> str:
 
 
 @pass_context
-def _table(context: Context, header: Iterable[Any], rows: Iterable[Iterable[Any]], numbers: Sequence[int] = ()) -> str:
+def _table(context: Context, header: Iterable[Any], rows: Iterable[Iterable[Any]], numbers: Sequence[int] = ()) -> Markdown:
     return table(header, rows, context["links"], numbers)
 
 
 @pass_context
-def _folded(context: Context, what: str, header: Iterable[Any], rows: Iterable[Iterable[Any]], numbers: Sequence[int] = ()) -> str:
-    return f"<details>\n<summary>{what}</summary>\n\n{_table(context, header, rows, numbers)}\n\n</details>"
+def _folded(context: Context, what: str, header: Iterable[Any], rows: Iterable[Iterable[Any]], numbers: Sequence[int] = ()) -> Markdown:
+    return Markdown(f"<details>\n<summary>{what}</summary>\n\n{_table(context, header, rows, numbers)}\n\n</details>")
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:
-    return marked(value, context["links"])
+def _finalize(context: Context, value: Any) -> Markdown:
+    return Markdown(marked(value, context["links"]))
 
 
 @cache
@@ -159,7 +171,7 @@ def environment(*folders: Path) -> Environment:
     made = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         undefined=StrictUndefined,
-        autoescape=False,
+        autoescape=True,  # what a macro returns is Markdown too; `_finalize` escapes all else
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

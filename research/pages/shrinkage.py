@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from emu.pages.render import render
+from emu.pages.render import Markdown, render
 from research.pages import TEMPLATES
 from research.pages.charts import draw_dots
 from research.pages.comparison import difference
@@ -58,6 +58,6 @@ def _frame(record: Record) -> Record:
 
 def _compared(row: ComparedClaim) -> tuple[Any, ...]:
     """Return a claim of the paper beside what comes out here."""
-    ours = row.ours.replace("docs/training.md", "[training.md](training.md)")
+    ours = Markdown(row.ours.replace("docs/training.md", "[training.md](training.md)"))
     paper = f"{row.paper} ({row.claim.status})" if row.claim.values else "unknown"
     return row.claim.where, row.claim.what, paper, row.data or "-", ours, row.sign, row.size
