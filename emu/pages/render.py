@@ -136,7 +136,7 @@ def table(header: Iterable[Any], rows: Iterable[Iterable[Any]], links: Links, nu
     """Return a table; numbers: the columns that are set to the right."""
     first: list[str] = [cell(value, links) for value in header]
     rule = ["---:" if column in numbers else "---" for column in range(len(first))]
-    lines = [first, rule, *([cell(value, links) for value in row] for row in rows)]
+    lines: list[list[str]] = [first, rule, *([str(cell(value, links)) for value in row] for row in rows)]
     return Markdown("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
 
 

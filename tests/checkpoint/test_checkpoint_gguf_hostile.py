@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import resource
 import struct
 from pathlib import Path
@@ -154,11 +153,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def damaged(data: bytes, count: int) -> list[bytes]:
     """Every truncation of a header, and words of it that say something else."""
-    drawn = random.Random(1)
+    drawn = np.random.default_rng(1)
     out = [data[:size] for size in range(len(data))]
     for _ in range(count):
-        place, size = drawn.randrange(4, len(data) - 8), drawn.choice((1, 4, 8))
-        value = drawn.choice((0, 1, 255, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, drawn.getrandbits(64)))
+        place, size = int(drawn.integers(4, len(data) - 8)), int(drawn.choice((1, 4, 8)))
+        values = (0, 1, 255, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, int(drawn.integers(1 << 62)))
+        value = values[int(drawn.integers(len(values)))]
         out.append(data[:place] + number(value % (1 << 8 * size), size) + data[place + size :])
     return out
 
