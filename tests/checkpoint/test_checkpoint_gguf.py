@@ -22,7 +22,7 @@ from emu.files.writers import Planned
 
 LOW = Stated("low_nibble_first", "row_major")  # files that do not say whose they are
 At = Callable[[str], Path]
-library = pytest.importorskip("gguf", reason="the outside witness, gguf, is of the extra [checkpoint]")
+library = pytest.importorskip("gguf", reason="the second opinion, gguf, is of the extra [checkpoint]")
 MODULES = ("model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj")
 
 

@@ -117,7 +117,7 @@ def test_what_a_header_may_hold_is_read(tmp_path: Path) -> None:
 
 
 def test_the_package_gguf_says_the_same(tmp_path: Path) -> None:
-    library = pytest.importorskip("gguf", reason="the outside witness, gguf, is of the extra [checkpoint]")
+    library = pytest.importorskip("gguf", reason="the second opinion, gguf, is of the extra [checkpoint]")
     sizes = {kind.value: (kind.name, *size) for kind, size in library.constants.GGML_QUANT_SIZES.items()}
     assert sizes == _TYPES
     assert {name: number for number, (name, block, _) in _TYPES.items() if block == 1} == PLAIN

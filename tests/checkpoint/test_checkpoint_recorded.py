@@ -150,7 +150,7 @@ def test_values_that_a_library_read_back_name_its_reader(name: str, profile: str
 def test_the_package_gguf_reads_the_same_values(name: str, recorded: At, write: Any, tmp_path: Path) -> None:
     """Doubled codebook times halved scale against codes and scales as read here: equal but for minus zero, which the package lacks."""
     path = recorded(name) / "model.gguf"
-    library = pytest.importorskip("gguf", reason="the outside witness, gguf, is of the extra [checkpoint]")
+    library = pytest.importorskip("gguf", reason="the second opinion, gguf, is of the extra [checkpoint]")
     found = {item.name: library.quants.dequantize(item.data, item.tensor_type).view("<u4") for item in library.GGUFReader(path).tensors[:2]}
     values = write(tmp_path / "values.safetensors", {key: ("F32", bits.shape, bits) for key, bits in found.items()})
     report = identify_files(path, dequantized=values)
