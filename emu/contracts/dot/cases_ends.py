@@ -17,7 +17,6 @@ from emu.contracts.dot.codes import Codes
 from emu.contracts.dot.field import Draft, Field
 from emu.engines.exact.round import floor_log2
 from emu.engines.exact.value import power_of_two
-from emu.spec.contract import ContractName
 from emu.spec.models import Format
 from emu.spec.models.format import FloatFacts
 from emu.spec.registry import added
@@ -27,11 +26,6 @@ MOST_WAYS: Final = 4  # rows that are tried of a sum
 LANES: Final = 4  # products of a block, where each block takes a part of the sum
 Event = tuple[str, ...]
 Told = Callable[[Any], set[Event] | None]  # of a draft: what happens in narrow registers; None: the datapath refuses it
-
-
-def is_asked(name: ContractName) -> bool:
-    """Tell whether a contract has these rows: those of a user's files. The suites of shipped ones keep the rows that they have."""
-    return any(added(thing.kind, thing.id) for thing in name.objects)
 
 
 def is_narrow(fmt: Format) -> bool:

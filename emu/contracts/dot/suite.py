@@ -48,7 +48,7 @@ def directed(op: DotContract, stream: str = "") -> list[Input]:
     there = {case.values for case in rows}
     added = {case.values: case for case in (_input(op, LATER, (flag,), found) for flag, found in cases_dot_cover.covering_rows(field))}
     every = [*rows, *(case for values, case in added.items() if values not in there)]
-    return [*every, *_end_rows(op, every)] if cases_ends.is_asked(op.name) else every
+    return [*every, *_end_rows(op, every)]
 
 
 def _end_rows(op: DotContract, before: list[Input]) -> list[Input]:

@@ -100,7 +100,7 @@ def _made(op: LevelsContract, own: str) -> list[Input]:
                 case = Input(category, (category,), op.packed_values(row))
                 out.setdefault(case.values, case)
                 small |= narrow
-    for flag, row in _ends(op, small) if cases_ends.is_asked(op.name) else ():
+    for flag, row in _ends(op, small):
         case = Input(ENDS, (flag,), op.packed_values(row))
         out.setdefault(case.values, case)
     return list(out.values())
