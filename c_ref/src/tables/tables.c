@@ -703,7 +703,7 @@ static const char *const levels_mxfp4_inc_nearest[] = {"scale"};
 /* mxfp4_inc_nearest (measured): MXFP4 of neural-compressor, round nearest (its default) */
 static const emu_recipe recipe_mxfp4_inc_nearest = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_inc_nearest, NULL};
 static const char *const levels_mxfp4_mlx_cpu[] = {"scale"};
-/* mxfp4_mlx_cpu (measured): MXFP4 of MLX, mx.quantize on a CPU */
+/* mxfp4_mlx_cpu (measured): MXFP4 of MLX since 0.32.2, mx.quantize on a CPU */
 static const emu_recipe recipe_mxfp4_mlx_cpu = {"mxfp4", &format_e2m1, 1, 1, levels_mxfp4_mlx_cpu, NULL};
 static const char *const levels_mxfp4_quark_even[] = {"scale"};
 /* mxfp4_quark_even (measured): MXFP4 of AMD Quark, even rounding of the maximum (its default) */
@@ -811,7 +811,7 @@ static const char *const levels_mxfp8_e5m2_triton_up[] = {"scale"};
 /* mxfp8_e5m2_triton_up (measured): MXFP8 E5M2 of triton_kernels, scale rounded up (ROUND_UP) */
 static const emu_recipe recipe_mxfp8_e5m2_triton_up = {"mxfp8_e5m2", &format_e5m2, 1, 1, levels_mxfp8_e5m2_triton_up, NULL};
 static const char *const levels_mxfp8_mlx_cpu[] = {"scale"};
-/* mxfp8_mlx_cpu (measured): MXFP8 of MLX, mx.quantize on a CPU */
+/* mxfp8_mlx_cpu (measured): MXFP8 of MLX since 0.32.2, mx.quantize on a CPU */
 static const emu_recipe recipe_mxfp8_mlx_cpu = {"mxfp8_e4m3", &format_e4m3, 1, 1, levels_mxfp8_mlx_cpu, NULL};
 static const char *const levels_nf4_bnb[] = {"scale"};
 /* nf4_bnb (measured): NF4 of bitsandbytes, blocks of 64 */
@@ -2187,6 +2187,9 @@ static const emu_register quantize_mxfp4_aiter_triton_registers[] = {
     {.rows = 1, .columns = 32}, /* block_amax */
     {.rows = 1, .columns = 32}, /* scale_even */
     {.rows = 1, .columns = 32}, /* even_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f600000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f000000}, /* constant */
+    {.rows = 1, .columns = 32}, /* clamped */
     {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x400000}, /* constant */
     {.rows = 1, .columns = 32}, /* power */
     {.rows = 1, .columns = 32}, /* scale */
@@ -2199,22 +2202,23 @@ static const emu_step quantize_mxfp4_aiter_triton_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
     {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale_even */
     {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* even_value */
-    {.operation = EMU_OP_SELECT, .out = 5, .args = {1, 4, 3, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
-    {.operation = EMU_OP_CAST, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
-    {.operation = EMU_OP_DIV, .out = 8, .args = {7, 5, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
-    {.operation = EMU_OP_MUL, .out = 9, .args = {0, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
+    {.operation = EMU_OP_SELECT, .out = 6, .args = {1, 4, 3, 5}, .random = -1, .variant = EMU_TEST_LT}, /* clamped */
+    {.operation = EMU_OP_SELECT, .out = 8, .args = {1, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* power */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 11, .args = {10, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* inverse */
+    {.operation = EMU_OP_MUL, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rna, .policy = &cast_policy_1}, /* codes */
 };
 static const emu_level quantize_mxfp4_aiter_triton_levels[] = {
-    {.reg = 6, .rows = 1, .columns = 32, .format = &format_e8m0},
+    {.reg = 9, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
 static const char *const quantize_mxfp4_aiter_triton_names[] = {
-    "x", "block_amax", "scale_even", "even_value", NULL, "power", "scale", NULL, "inverse", "scaled", "codes",
+    "x", "block_amax", "scale_even", "even_value", NULL, NULL, "clamped", NULL, "power", "scale", NULL, "inverse", "scaled", "codes",
 };
 /* mxfp4_aiter_triton, quantize */
 static const emu_program quantize_mxfp4_aiter_triton = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 10, .values = -1, .register_count = 11, .step_count = 8, .level_count = 1,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp4_aiter_triton_registers, .steps = quantize_mxfp4_aiter_triton_steps,
     .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_aiter_triton_names,
 };
@@ -2266,9 +2270,6 @@ static const emu_step quantize_mxfp4_auto_round_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 19, .args = {10, 18, 17, -1}, .random = -1, .variant = EMU_TEST_NEG}, /* signed */
     {.operation = EMU_OP_CAST, .out = 20, .args = {19, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
-static const emu_level quantize_mxfp4_auto_round_levels[] = {
-    {.reg = 9, .rows = 1, .columns = 32, .format = &format_e8m0},
-};
 static const char *const quantize_mxfp4_auto_round_names[] = {
     "x", "block_amax", "logarithm", "whole", NULL, "exponent", "power_of_amax", NULL, "power", "scale", "scaled_raw", "magnitude", "twice",
     "up", NULL, "near", NULL, "guarded", "negated", "signed", "codes",
@@ -2277,8 +2278,8 @@ static const char *const quantize_mxfp4_auto_round_names[] = {
 static const emu_program quantize_mxfp4_auto_round = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 20, .values = -1, .register_count = 21, .step_count = 16, .level_count = 1,
-    .registers = quantize_mxfp4_auto_round_registers, .steps = quantize_mxfp4_auto_round_steps, .levels = quantize_mxfp4_auto_round_levels,
-    .names = quantize_mxfp4_auto_round_names,
+    .registers = quantize_mxfp4_auto_round_registers, .steps = quantize_mxfp4_auto_round_steps,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_auto_round_names,
 };
 static const emu_register quantize_mxfp4_deep_gemm_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2311,6 +2312,9 @@ static const emu_step quantize_mxfp4_deep_gemm_steps[] = {
     {.operation = EMU_OP_SELECT, .out = 14, .args = {12, 13, 12, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
     {.operation = EMU_OP_CAST, .out = 15, .args = {14, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
 };
+static const emu_level quantize_mxfp4_deep_gemm_levels[] = {
+    {.reg = 6, .rows = 1, .columns = 32, .format = &format_e8m0},
+};
 static const char *const quantize_mxfp4_deep_gemm_names[] = {
     "x", "block_amax", NULL, "floor_amax", NULL, "unit", "scale", "scale_value", NULL, "inverse", "scaled", "up", "magnitude_code", NULL,
     "positive", "codes",
@@ -2319,7 +2323,7 @@ static const char *const quantize_mxfp4_deep_gemm_names[] = {
 static const emu_program quantize_mxfp4_deep_gemm = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 11, .level_count = 1,
-    .registers = quantize_mxfp4_deep_gemm_registers, .steps = quantize_mxfp4_deep_gemm_steps, .levels = quantize_mxfp4_aiter_triton_levels,
+    .registers = quantize_mxfp4_deep_gemm_registers, .steps = quantize_mxfp4_deep_gemm_steps, .levels = quantize_mxfp4_deep_gemm_levels,
     .names = quantize_mxfp4_deep_gemm_names,
 };
 static const emu_register quantize_mxfp4_f46_static_4_registers[] = {
@@ -2426,7 +2430,7 @@ static const emu_program quantize_mxfp4_flashinfer_trace = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 17, .values = -1, .register_count = 18, .step_count = 15, .level_count = 1,
     .registers = quantize_mxfp4_flashinfer_trace_registers, .steps = quantize_mxfp4_flashinfer_trace_steps,
-    .levels = quantize_mxfp4_auto_round_levels, .names = quantize_mxfp4_flashinfer_trace_names,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_flashinfer_trace_names,
 };
 static const emu_register quantize_mxfp4_ggml_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2556,7 +2560,7 @@ static const char *const quantize_mxfp4_inc_even_names[] = {
 static const emu_program quantize_mxfp4_inc_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 16, .level_count = 1,
-    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_even_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_even_steps, .levels = quantize_mxfp4_aiter_triton_levels,
     .names = quantize_mxfp4_inc_even_names,
 };
 static const emu_register quantize_mxfp4_inc_floor_registers[] = {
@@ -2591,7 +2595,7 @@ static const char *const quantize_mxfp4_inc_floor_names[] = {
 static const emu_program quantize_mxfp4_inc_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 11, .values = -1, .register_count = 12, .step_count = 9, .level_count = 1,
-    .registers = quantize_mxfp4_inc_floor_registers, .steps = quantize_mxfp4_inc_floor_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .registers = quantize_mxfp4_inc_floor_registers, .steps = quantize_mxfp4_inc_floor_steps, .levels = quantize_mxfp4_aiter_triton_levels,
     .names = quantize_mxfp4_inc_floor_names,
 };
 static const emu_step quantize_mxfp4_inc_nearest_steps[] = {
@@ -2616,7 +2620,7 @@ static const emu_step quantize_mxfp4_inc_nearest_steps[] = {
 static const emu_program quantize_mxfp4_inc_nearest = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 21, .values = -1, .register_count = 22, .step_count = 16, .level_count = 1,
-    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_nearest_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .registers = quantize_mxfp4_inc_even_registers, .steps = quantize_mxfp4_inc_nearest_steps, .levels = quantize_mxfp4_aiter_triton_levels,
     .names = quantize_mxfp4_inc_even_names,
 };
 static const emu_register quantize_mxfp4_mlx_cpu_registers[] = {
@@ -2626,6 +2630,10 @@ static const emu_register quantize_mxfp4_mlx_cpu_registers[] = {
     {.rows = 1, .columns = 32}, /* unit */
     {.rows = 1, .columns = 32}, /* logarithm */
     {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 1, .columns = 32}, /* whole_power */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* next_whole */
+    {.rows = 1, .columns = 32}, /* ceiling */
     {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
     {.rows = 1, .columns = 32}, /* exponent */
     {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fe0000}, /* constant */
@@ -2633,7 +2641,6 @@ static const emu_register quantize_mxfp4_mlx_cpu_registers[] = {
     {.rows = 1, .columns = 32}, /* scale */
     {.rows = 1, .columns = 32}, /* power */
     {.rows = 1, .columns = 1}, /* scaled */
-    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
     {.rows = 1, .columns = 1}, /* codes */
 };
 static const emu_step quantize_mxfp4_mlx_cpu_steps[] = {
@@ -2641,31 +2648,39 @@ static const emu_step quantize_mxfp4_mlx_cpu_steps[] = {
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
-    {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
-    {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
-    {.operation = EMU_OP_WRAP, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
-    {.operation = EMU_OP_POW2, .out = 11, .args = {7, -1, -1, -1}, .random = -1}, /* power */
-    {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_NEAREST, .out = 14, .args = {12, 13, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* whole_power */
+    {.operation = EMU_OP_ADD, .out = 8, .args = {5, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* next_whole */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {6, 3, 8, 5}, .random = -1, .variant = EMU_TEST_LT}, /* ceiling */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {3, 10, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
+    {.operation = EMU_OP_ADD, .out = 13, .args = {11, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
+    {.operation = EMU_OP_WRAP, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
+    {.operation = EMU_OP_POW2, .out = 15, .args = {11, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_DIV, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_NEAREST, .out = 17, .args = {16, 7, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne}, /* codes */
 };
 static const emu_level quantize_mxfp4_mlx_cpu_levels[] = {
-    {.reg = 10, .rows = 1, .columns = 32, .format = &format_e8m0},
+    {.reg = 14, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
 static const char *const quantize_mxfp4_mlx_cpu_names[] = {
-    "x", "block_amax", NULL, "unit", "logarithm", "whole", NULL, "exponent", NULL, "byte", "scale", "power", "scaled", NULL, "codes",
+    "x", "block_amax", NULL, "unit", "logarithm", "whole", "whole_power", NULL, "next_whole", "ceiling", NULL, "exponent", NULL, "byte",
+    "scale", "power", "scaled", "codes",
 };
 /* mxfp4_mlx_cpu, quantize */
 static const emu_program quantize_mxfp4_mlx_cpu = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 14, .values = -1, .register_count = 15, .step_count = 10, .level_count = 1,
+    .random = -1, .codes = 17, .values = -1, .register_count = 18, .step_count = 13, .level_count = 1,
     .registers = quantize_mxfp4_mlx_cpu_registers, .steps = quantize_mxfp4_mlx_cpu_steps, .levels = quantize_mxfp4_mlx_cpu_levels,
     .names = quantize_mxfp4_mlx_cpu_names,
 };
 static const emu_register quantize_mxfp4_quark_even_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
     {.rows = 1, .columns = 32}, /* block_amax */
-    {.rows = 1, .columns = 32}, /* scale */
+    {.rows = 1, .columns = 32}, /* scale_even */
+    {.rows = 1, .columns = 32}, /* even_value */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f600000}, /* constant */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x7f000000}, /* constant */
     {.rows = 1, .columns = 32}, /* scale_value */
+    {.rows = 1, .columns = 32}, /* scale */
     {.rows = 1, .columns = 1}, /* scaled */
     {.rows = 1, .columns = 1}, /* up */
     {.rows = 1, .columns = 1}, /* value */
@@ -2675,22 +2690,27 @@ static const emu_register quantize_mxfp4_quark_even_registers[] = {
 };
 static const emu_step quantize_mxfp4_quark_even_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
-    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale */
-    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale_value */
-    {.operation = EMU_OP_DIV, .out = 4, .args = {0, 3, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
-    {.operation = EMU_OP_DECODE, .out = 6, .args = {5, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
-    {.operation = EMU_OP_SELECT, .out = 8, .args = {6, 7, 6, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
-    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+    {.operation = EMU_OP_E8M0_RULE, .out = 2, .args = {1, -1, -1, -1}, .random = -1, .variant = EMU_RULE_EVEN, .emax = 2, .frac_bits = 1}, /* scale_even */
+    {.operation = EMU_OP_DECODE, .out = 3, .args = {2, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* even_value */
+    {.operation = EMU_OP_SELECT, .out = 6, .args = {1, 4, 3, 5}, .random = -1, .variant = EMU_TEST_LT}, /* scale_value */
+    {.operation = EMU_OP_CAST, .out = 7, .args = {6, -1, -1, -1}, .random = -1, .format = &format_e8m0, .rounding = &rounding_rne, .policy = &cast_policy_4}, /* scale */
+    {.operation = EMU_OP_DIV, .out = 8, .args = {0, 6, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 9, .args = {8, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* up */
+    {.operation = EMU_OP_DECODE, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e2m1}, /* value */
+    {.operation = EMU_OP_SELECT, .out = 12, .args = {10, 11, 10, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* positive */
+    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e2m1, .rounding = &rounding_rne, .policy = &cast_policy_1}, /* codes */
+};
+static const emu_level quantize_mxfp4_quark_even_levels[] = {
+    {.reg = 7, .rows = 1, .columns = 32, .format = &format_e8m0},
 };
 static const char *const quantize_mxfp4_quark_even_names[] = {
-    "x", "block_amax", "scale", "scale_value", "scaled", "up", "value", NULL, "positive", "codes",
+    "x", "block_amax", "scale_even", "even_value", NULL, NULL, "scale_value", "scale", "scaled", "up", "value", NULL, "positive", "codes",
 };
 /* mxfp4_quark_even, quantize */
 static const emu_program quantize_mxfp4_quark_even = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 9, .values = -1, .register_count = 10, .step_count = 8, .level_count = 1,
-    .registers = quantize_mxfp4_quark_even_registers, .steps = quantize_mxfp4_quark_even_steps, .levels = quantize_mxe1m2_floor_levels,
+    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 10, .level_count = 1,
+    .registers = quantize_mxfp4_quark_even_registers, .steps = quantize_mxfp4_quark_even_steps, .levels = quantize_mxfp4_quark_even_levels,
     .names = quantize_mxfp4_quark_even_names,
 };
 static const emu_register quantize_mxfp4_quark_floor_registers[] = {
@@ -2734,7 +2754,7 @@ static const emu_program quantize_mxfp4_quark_floor = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 15, .values = -1, .register_count = 16, .step_count = 12, .level_count = 1,
     .registers = quantize_mxfp4_quark_floor_registers, .steps = quantize_mxfp4_quark_floor_steps,
-    .levels = quantize_mxfp4_auto_round_levels, .names = quantize_mxfp4_quark_floor_names,
+    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_quark_floor_names,
 };
 static const emu_register quantize_mxfp4_te_pow2_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -2912,8 +2932,8 @@ static const char *const quantize_mxfp4_triton_down_names[] = {
 static const emu_program quantize_mxfp4_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
-    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_down_steps, .levels = quantize_mxfp4_deep_gemm_levels,
+    .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp4_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -2930,8 +2950,8 @@ static const emu_step quantize_mxfp4_triton_up_steps[] = {
 static const emu_program quantize_mxfp4_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
-    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .registers = quantize_mxfp4_triton_down_registers, .steps = quantize_mxfp4_triton_up_steps, .levels = quantize_mxfp4_deep_gemm_levels,
+    .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp6_e2m3_torchao_ceil_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -3329,7 +3349,7 @@ static const emu_program quantize_mxfp8_e4m3_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .levels = quantize_mxfp4_deep_gemm_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp8_e4m3_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -3347,7 +3367,7 @@ static const emu_program quantize_mxfp8_e4m3_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e4m3_triton_down_registers, .steps = quantize_mxfp8_e4m3_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .levels = quantize_mxfp4_deep_gemm_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_register quantize_mxfp8_e4m3_vllm_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3383,7 +3403,7 @@ static const char *const quantize_mxfp8_e4m3_vllm_names[] = {
 static const emu_program quantize_mxfp8_e4m3_vllm = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 12, .values = -1, .register_count = 13, .step_count = 10, .level_count = 1,
-    .registers = quantize_mxfp8_e4m3_vllm_registers, .steps = quantize_mxfp8_e4m3_vllm_steps, .levels = quantize_mxfp4_auto_round_levels,
+    .registers = quantize_mxfp8_e4m3_vllm_registers, .steps = quantize_mxfp8_e4m3_vllm_steps, .levels = quantize_mxfp4_aiter_triton_levels,
     .names = quantize_mxfp8_e4m3_vllm_names,
 };
 static const emu_register quantize_mxfp8_e5m2_jax_registers[] = {
@@ -3572,7 +3592,7 @@ static const emu_program quantize_mxfp8_e5m2_triton_down = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_down_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .levels = quantize_mxfp4_deep_gemm_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_step quantize_mxfp8_e5m2_triton_up_steps[] = {
     {.operation = EMU_OP_AMAX, .out = 1, .args = {0, -1, -1, -1}, .random = -1}, /* block_amax */
@@ -3590,7 +3610,7 @@ static const emu_program quantize_mxfp8_e5m2_triton_up = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
     .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 9, .level_count = 1,
     .registers = quantize_mxfp8_e5m2_triton_down_registers, .steps = quantize_mxfp8_e5m2_triton_up_steps,
-    .levels = quantize_mxfp4_aiter_triton_levels, .names = quantize_mxfp4_triton_down_names,
+    .levels = quantize_mxfp4_deep_gemm_levels, .names = quantize_mxfp4_triton_down_names,
 };
 static const emu_register quantize_mxfp8_mlx_cpu_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
@@ -3599,6 +3619,10 @@ static const emu_register quantize_mxfp8_mlx_cpu_registers[] = {
     {.rows = 1, .columns = 32}, /* unit */
     {.rows = 1, .columns = 32}, /* logarithm */
     {.rows = 1, .columns = 32}, /* whole */
+    {.rows = 1, .columns = 32}, /* whole_power */
+    {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x3f800000}, /* constant */
+    {.rows = 1, .columns = 32}, /* next_whole */
+    {.rows = 1, .columns = 32}, /* ceiling */
     {.rows = 0, .columns = 0, .is_constant = 1}, /* constant */
     {.rows = 1, .columns = 32}, /* exponent */
     {.rows = 0, .columns = 0, .is_constant = 1, .bits = 0x42fe0000}, /* constant */
@@ -3613,22 +3637,22 @@ static const emu_step quantize_mxfp8_mlx_cpu_steps[] = {
     {.operation = EMU_OP_DIV, .out = 3, .args = {1, 2, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* unit */
     {.operation = EMU_OP_LOG2, .out = 4, .args = {3, -1, -1, -1}, .random = -1}, /* logarithm */
     {.operation = EMU_OP_ROUND, .out = 5, .args = {4, -1, -1, -1}, .random = -1, .variant = EMU_UNBOUNDED, .format = &format_int8, .rounding = &rounding_ru}, /* whole */
-    {.operation = EMU_OP_SELECT, .out = 7, .args = {3, 6, 5, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
-    {.operation = EMU_OP_ADD, .out = 9, .args = {7, 8, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
-    {.operation = EMU_OP_WRAP, .out = 10, .args = {9, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
-    {.operation = EMU_OP_POW2, .out = 11, .args = {7, -1, -1, -1}, .random = -1}, /* power */
-    {.operation = EMU_OP_DIV, .out = 12, .args = {0, 11, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
-    {.operation = EMU_OP_CAST, .out = 13, .args = {12, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
-};
-static const char *const quantize_mxfp8_mlx_cpu_names[] = {
-    "x", "block_amax", NULL, "unit", "logarithm", "whole", NULL, "exponent", NULL, "byte", "scale", "power", "scaled", "codes",
+    {.operation = EMU_OP_POW2, .out = 6, .args = {5, -1, -1, -1}, .random = -1}, /* whole_power */
+    {.operation = EMU_OP_ADD, .out = 8, .args = {5, 7, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* next_whole */
+    {.operation = EMU_OP_SELECT, .out = 9, .args = {6, 3, 8, 5}, .random = -1, .variant = EMU_TEST_LT}, /* ceiling */
+    {.operation = EMU_OP_SELECT, .out = 11, .args = {3, 10, 9, -1}, .random = -1, .variant = EMU_TEST_ZERO}, /* exponent */
+    {.operation = EMU_OP_ADD, .out = 13, .args = {11, 12, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* byte */
+    {.operation = EMU_OP_WRAP, .out = 14, .args = {13, -1, -1, -1}, .random = -1, .format = &format_e8m0}, /* scale */
+    {.operation = EMU_OP_POW2, .out = 15, .args = {11, -1, -1, -1}, .random = -1}, /* power */
+    {.operation = EMU_OP_DIV, .out = 16, .args = {0, 15, -1, -1}, .random = -1, .format = &format_fp32, .rounding = &rounding_rne}, /* scaled */
+    {.operation = EMU_OP_CAST, .out = 17, .args = {16, -1, -1, -1}, .random = -1, .format = &format_e4m3, .rounding = &rounding_rne, .policy = &cast_policy_9}, /* codes */
 };
 /* mxfp8_mlx_cpu, quantize */
 static const emu_program quantize_mxfp8_mlx_cpu = {
     .arithmetic = &format_fp32, .tile_rows = 1, .tile_columns = 32, .tail = EMU_TAIL_ERROR, .finite_only = 1, .x = 0, .tensor_amax = -1,
-    .random = -1, .codes = 13, .values = -1, .register_count = 14, .step_count = 10, .level_count = 1,
+    .random = -1, .codes = 17, .values = -1, .register_count = 18, .step_count = 13, .level_count = 1,
     .registers = quantize_mxfp8_mlx_cpu_registers, .steps = quantize_mxfp8_mlx_cpu_steps, .levels = quantize_mxfp4_mlx_cpu_levels,
-    .names = quantize_mxfp8_mlx_cpu_names,
+    .names = quantize_mxfp4_mlx_cpu_names,
 };
 static const emu_register quantize_nf4_bnb_registers[] = {
     {.rows = 1, .columns = 1}, /* x */
