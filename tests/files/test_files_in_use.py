@@ -127,6 +127,8 @@ def place(tmp_path, monkeypatch):
     (folder / "spec" / "own.yaml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("aliases")) + "\n")
     shutil.copytree(ROOT / "vectors" / "bench" / "examples", folder / "examples")
     (folder / "examples" / "beside.svh").write_text("// included\n")
+    design = folder / "examples" / "fp4_pack2.sv"
+    design.write_text('`include "beside.svh"\n' + design.read_text())
     shutil.copytree(
         ROOT / "vectors" / "decode",
         folder / "decode",
@@ -212,3 +214,9 @@ def test_files_of_targets(tmp_path, monkeypatch):
     assert [str(path) for path in files_of("c:lib.so:symbol")] == ["lib.so"]
     assert [str(path) for path in files_of("exec:./run --in=data 'two words'")][:4] == ["run", "--in=data", "data", "two words"]
     assert not [*files_of("foreign:library.kernel")]
+
+
+def test_a_wrapper_beside_the_design_is_written_again(place):
+    """It is no part of the design, though it lies in its folder."""
+    for _ in range(2):
+        assert run(["rtl", "wrap", "examples/fp4_pack2.yaml", "-o", "examples/wrapper.sv", "--force"]) == 0

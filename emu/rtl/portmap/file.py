@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from emu.vectors.suites.notes import NOTES
 
 SOURCED = ("convert", "quantize", "transform", "dequantize")  # operations whose contract leaves a format open
 
-_INCLUDED = (".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl")
+_INCLUDE = re.compile(rb'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,19 @@ def load_map(path: Path) -> MapFile:
 
 
 def reads_design(files: Sequence[Path], includes: Sequence[Path] = ()) -> None:
-    """Say that a program reads a design: its files, what lies beside them and may be included, and the folders of includes.
+    """Say that a program reads a design: its files, and those that they include, beside them or in the folders of includes.
 
     Raises: FileError (one of them is a result of the command).
     """
-    beside = [other for folder in {file.parent for file in files} for other in folder.glob("*") if other.suffix in _INCLUDED]
-    for path in (*files, *beside, *(other for folder in includes for other in folder.glob("*"))):
+    open_, known = [*files], set[Path]()
+    while open_:
+        path = open_.pop()
+        if path in known or not path.is_file():
+            continue
+        known.add(path)
         reads(path)
+        names = [name.decode(errors="replace") for name in _INCLUDE.findall(path.read_bytes())]
+        open_ += [folder / name for name in names for folder in (path.parent, *includes)]
 
 
 def _alone(file: MapFile) -> Iterator[tuple[Where, str]]:
