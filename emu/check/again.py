@@ -1,6 +1,6 @@
 """Questions that are asked again at the end of a check, in another order: what a call leaves behind, and faults that come by chance.
 
-Not here: what is asked first (inputs, matmul/asked.py).   Tests: tests/check/test_check_again.py.
+Not here: what is asked first (inputs, matmul/default_sets.py).   Tests: tests/check/test_check_again.py.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from emu.contracts.suites import Inputs
 from emu.spec import derive
 from emu.spec.contract import ContractName
 from emu.spec.models import Format, SpecObject
+from emu.spec.registry import added
 
 if TYPE_CHECKING:
     from emu.contracts.cover import Subject
@@ -64,7 +65,7 @@ class Contract(ABC):
     @classmethod
     def sameness(cls, name: ContractName) -> Any:
         """Return what decides the rows of a contract: equal keys mean equal rows, and one suite for both."""
-        return (name.op, name.spec_sha256, tuple(key for thing in name.objects for point in thing.open for key in point.facts))
+        return (name.op, name.spec_sha256, any(map(_judges_set_bits, name.objects)))
 
     @classmethod
     def precedence(cls, name: ContractName) -> tuple[Any, ...]:
@@ -213,6 +214,12 @@ def native() -> Any:
     except ImportError:
         return None
     return module if hasattr(module, "convert_with_open") else None
+
+
+def _judges_set_bits(thing: SpecObject) -> bool:
+    """Tell whether rows judge set bits above a code: of a user's object, where it says that they are ignored and leaves that not open."""
+    is_open = any("unused_bits" in point.facts for point in thing.open)
+    return added(thing.kind, thing.id) and not is_open and '"unused_bits":"ignore"' in thing.model_dump_json()
 
 
 # One thing that a machine may do otherwise than a contract says. The contract of each operation lists its own: `Contract.deviations`.

@@ -163,7 +163,7 @@ def of_operands(operation: Contract, operands: Mapping[str, Any], index: Sequenc
     return Part(_of_row(operation, operands, at) if op == "dot" else None)
 
 
-def _drawn_at(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> dict[str, object]:
+def _drawn_at(operation: Any, operands: Mapping[str, Any], at: tuple[int, ...]) -> dict[str, Any]:
     """Return the fields that say what a number drew: its random integer and, where numbers share words, the word and its place in it.
 
     Raises: OperandError (the operands do not have what the rounding draws).

@@ -11,7 +11,7 @@ import pytest
 import emu
 from emu.check.attention.contract import attention_of
 from emu.check.attention.sets import default_shapes, random_question, strict_question
-from emu.check.matmul.asked import every_set
+from emu.check.matmul.default_sets import every_set
 from emu.check.matmul.envelope import drawn
 from emu.check.matmul.numbers import Draws
 from emu.check.matmul.pair import pair_of

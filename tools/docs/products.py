@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emu.base.errors import SpecError
-from emu.check.matmul.asked import every_set
+from emu.check.matmul.default_sets import every_set
 from emu.check.matmul.pair import Side, pair_of, side_of
 from emu.check.matmul.sets import limits_of
 from emu.pages.render import Links, Ref, render

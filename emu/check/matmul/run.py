@@ -13,7 +13,7 @@ from emu.base.errors import OperandError, TargetError
 from emu.check.again import LEAST, Again
 from emu.check.matmul import bound as bounds
 from emu.check.matmul import envelope
-from emu.check.matmul.asked import default_shapes, every_set, is_long, step_of, thin_shapes
+from emu.check.matmul.default_sets import default_shapes, every_set, is_long, step_of, thin_shapes
 from emu.check.matmul.ends import LISTED, LONG, legal_scales
 from emu.check.matmul.epilogue import Program, programs, sees_stored, stored_values, to_result
 from emu.check.matmul.groups import (

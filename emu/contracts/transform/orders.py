@@ -57,10 +57,11 @@ def any_order(codes: Bits, source: Format, transform: Transform, signs: int) -> 
 
 def _unit(x: F64) -> NDArray[np.int64]:
     """Return the exponent of the lowest bit that is set in a row, by row; NEVER in a row of zeros, cut to what binary64 holds."""
-    fraction, exponent = np.frexp(x)
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    found: NDArray[np.int64] = np.where(whole == 0, NEVER, exponent - 53 + lowest).min(axis=1)
+    bits = np.ascontiguousarray(x).view(np.int64) & ((1 << 63) - 1)
+    field = bits >> 52
+    whole = (bits & ((1 << 52) - 1)) | ((field > 0).astype(np.int64) << 52)
+    lowest = ((whole & -whole).astype(np.float64).view(np.int64) >> 52) - 1023  # of a power of two: its exponent field
+    found: NDArray[np.int64] = np.where(whole == 0, NEVER, np.maximum(field, 1) - 1075 + lowest).min(axis=1)
     return np.minimum(found, 1023)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import emu
-from emu.check.matmul.asked import default_shapes, every_set, thin_shapes
+from emu.check.matmul.default_sets import default_shapes, every_set, thin_shapes
 from emu.check.matmul.ends import every_scale, legal_scales, long_rows
 from emu.check.matmul.locate import unequal
 from emu.check.matmul.numbers import Draws

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emu.base.errors import OperandError, SpecError
-from emu.check.matmul.asked import every_set
+from emu.check.matmul.default_sets import every_set
 from emu.check.matmul.pair import pair_of, side_of
 from emu.check.matmul.sets import limits_of
 from emu.spec import get, names

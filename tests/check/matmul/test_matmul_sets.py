@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emu.base.errors import OperandError, SpecError
-from emu.check.matmul.asked import every_set
+from emu.check.matmul.default_sets import every_set
 from emu.check.matmul.envelope import drawn
 from emu.check.matmul.numbers import Draws, exact_of, in_units, product
 from emu.check.matmul.pair import Pair, pair_of
