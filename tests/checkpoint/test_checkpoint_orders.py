@@ -99,6 +99,7 @@ def opened(path: Path, **stated: str | None) -> StoredTensor:
     return found
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize("case", CASES, ids=NAMED)
 def test_an_order_that_nothing_tells_is_never_claimed(case: Case, write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, codes, scales = written(case, write, tmp_path / "in" / "model.safetensors", SHAPE)

@@ -59,6 +59,7 @@ def ask(folder: Path) -> None:
         assert "\n" not in said
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("store", RECORDED)
 def test_a_value_of_another_type_anywhere_is_answered_or_refused(recorded: At, parts: Any, write: Any, tmp_path: Path, store: str) -> None:
     folder, tried = tmp_path / "ckpt", 0

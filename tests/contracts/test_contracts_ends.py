@@ -97,7 +97,7 @@ def differ(operation: Contract, rows: Sequence[tuple[Input, Row]], answer: Calla
     return found
 
 
-@pytest.mark.cases(2, 3)
+@pytest.mark.cases(1, 4)
 @pytest.mark.parametrize("base", BASES)
 def test_one_wrong_word_fails_some_row(base: str, contract: Callable[..., Contract]) -> None:
     operation = contract(base)
@@ -108,7 +108,7 @@ def test_one_wrong_word_fails_some_row(base: str, contract: Callable[..., Contra
         assert differ(operation, rows, contract(base, change).exact), fault
 
 
-@pytest.mark.cases(2, 3)
+@pytest.mark.cases(1, 4)
 @pytest.mark.parametrize("base", BASES)
 def test_flushed_results_fail_some_row(base: str, contract: Callable[..., Contract]) -> None:
     operation = contract(base)
@@ -122,7 +122,7 @@ def test_flushed_results_fail_some_row(base: str, contract: Callable[..., Contra
     assert differ(operation, rows_of(operation, "directed"), flushed)
 
 
-@pytest.mark.cases(2, 3)
+@pytest.mark.cases(1, 4)
 @pytest.mark.parametrize("base", BASES)
 def test_an_ignored_bit_is_asked_and_judged(base: str, contract: Callable[..., Contract]) -> None:
     """Both suites set it in scales of A alone, of B alone, in one block and in all; a design that takes it for a sign fails."""
@@ -143,7 +143,7 @@ def test_an_ignored_bit_is_asked_and_judged(base: str, contract: Callable[..., C
 def test_a_bit_that_is_open_stays_masked(contract: Callable[..., Contract]) -> None:
     """The datapath refuses it, or says that what it does is open; or it is shipped, with rows that were published masked."""
     refuses = contract("lane", bits="open")
-    hedged = contract("fused", point='{what: "bit 7", until: "a probe", about: "unused_bits"}')
+    hedged = contract("fused", point='{what: "bit 7", until: "a probe", facts: ["unused_bits"]}')
     published = parse("dot/ideal/e1m2xe1m2/ue4m3/16")
     assert all(case.flags != ("ignored_bit",) for operation in (refuses, hedged) for case in operation.directed())
     for operation in (hedged, published):
@@ -152,6 +152,7 @@ def test_a_bit_that_is_open_stays_masked(contract: Callable[..., Contract]) -> N
         assert rows and all(is_open(operation.layout, row) for row in rows)
 
 
+@pytest.mark.exhaustive
 def test_the_coverage_model_misses_them(contract: Callable[..., Contract]) -> None:
     """A suite without these rows has holes that the whole one has not."""
     operation = contract("lane")

@@ -75,7 +75,7 @@ FAULTS = {
     "lanes turned round": ("word(wordOf(lanes, column))", "word(wordOf([...lanes].reverse(), column))"),
     "another source": ("source ? word(source) : 0", "0"),
     "another result": ("result ? word(result) : 0", "0"),
-    "random integers of 0": ("r: [drawnOf(state) ?? 0n]", "r: [0n]"),
+    "random integers of 0": ("r: [drawnOf(state)?.integer ?? 0n]", "r: [0n]"),
     "C left out": ("c: isRegister || !i ? [begin] : before.d", "c: [0n]"),
     "row and index turned round": ("row: [BigInt(row)], idx: [BigInt(index)]", "row: [BigInt(index)], idx: [BigInt(row)]"),
     "the first block": ("const [down, across] = lines.find(", "const [across, down] = lines.find("),

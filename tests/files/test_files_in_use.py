@@ -78,6 +78,7 @@ def refused(capsys, words, folder):
     return said
 
 
+@pytest.mark.cases(50)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "command", "out", "given"), PAIRS)
 def test_no_output_takes_the_place_of_an_input(tmp_path, capsys, name, command, out, given, way):
@@ -161,6 +162,7 @@ HIDDEN = {
 }
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", HIDDEN)
 def test_no_output_takes_the_place_of_what_is_not_named(place, capsys, case, way):
@@ -216,6 +218,7 @@ def test_files_of_targets(tmp_path, monkeypatch):
     assert not [*files_of("foreign:library.kernel")]
 
 
+@pytest.mark.exhaustive  # its suites are built twice
 def test_a_wrapper_beside_the_design_is_written_again(place):
     """It is no part of the design, though it lies in its folder."""
     for _ in range(2):

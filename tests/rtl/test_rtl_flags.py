@@ -63,6 +63,7 @@ def judged(rows: Callable[[str], tuple[Layout, Sequence[Row]]], tmp_path: Path) 
     return judged
 
 
+@pytest.mark.exhaustive
 def test_rows_raise_every_flag_of_a_contract(rows: Callable[[str], tuple[Layout, Sequence[Row]]]) -> None:
     """Else a design whose flag is always 0 passes. No conversion divides by zero. A layout that was read back lacks the names."""
     for name, (stem, names) in SUITES.items():
@@ -73,6 +74,7 @@ def test_rows_raise_every_flag_of_a_contract(rows: Callable[[str], tuple[Layout,
         assert seen == {*names} - {"dz"}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("name", SUITES)
 def test_constant_flags_fail_and_right_ones_pass(

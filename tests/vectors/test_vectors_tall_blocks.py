@@ -10,6 +10,7 @@ from emu.spec.registry import load_spec, restored
 from emu.vectors import build, verify
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("shape", ["[4, 16]", "[2, 32]"])
 def test_maxima_of_rows_do_not_stop_the_build(shape: str, tmp_path: Path, checkout: Path) -> None:
     for kind, name in (("block", "nvfp4_1level"), ("recipe", "nvfp4_torchao_1level")):
