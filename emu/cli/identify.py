@@ -77,8 +77,9 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     """Identify a kernel in a process of its own; a kernel that fails has a verdict and exit code 1."""
     from emu.base.errors import TargetError
     from emu.check.inputs.suites import parse_shapes
+    from emu.check.targets.answers import ANY_SHAPE
     from emu.check.targets.isolate import spawned
-    from emu.check.targets.named import make
+    from emu.check.targets.named import is_python, make
     from emu.cli.check import LATE, _gives, _multiple, _names
     from emu.identify.signatures import contracts_of, identify_any
     from emu.spec.registry import added_folders
@@ -93,6 +94,8 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
     if shapes is not None:
         asked["shapes"] = parse_shapes(shapes)
     given = options | {"gives": _gives(options["gives"]), "wants": _names(options["wants"])} | ({"seconds": seconds} if own else {})
+    if given["scale_layout"] is None and is_python(text):
+        given["scale_layout"] = ANY_SHAPE
     try:
         with progress() as bar:
             bar.add_task("identify", total=None)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from emu.base.errors import OperandError, SpecError, TargetError
+from emu.base.errors import EmuError, OperandError, SpecError, TargetError
 from emu.check.model import Target
 from emu.contracts import form_of
-from emu.contracts.form import takes_signs
+from emu.contracts.form import Arrays, takes_signs
 from emu.identify.model import CodesAlone, Identity
 from emu.identify.run import STAGES, identify
 from emu.identify.shared import recipes_of_shared_scales
@@ -123,32 +123,57 @@ def _again(contract: str, opened: Opened, asked: Mapping[str, Any]) -> Identity 
         return None
 
 
+class _Counted:
+    """A target that counts the questions it has answered."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, self.answered = target, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.target, name)
+
+    def __call__(self, *operands: Any) -> Arrays:
+        found = self.target(*operands)
+        self.answered += 1
+        return found
+
+
+def _fault(faults: Sequence[tuple[int, str, EmuError]]) -> EmuError:
+    """Return why no form fits: the fault of the form under which a kernel answered most; codes that are too wide say the least.
+
+    faults: questions answered, contract, fault, of each form.
+    """
+    _, contract, error = max(faults, key=lambda fault: (fault[0], getattr(fault[2], "verdict", "") != "dtype"))
+    if len(faults) == 1 or not isinstance(error, TargetError):
+        return error
+    return TargetError(error.verdict, f"{error} (asked as {contract}; no form of {len(faults)} fits: --op names a contract)")
+
+
 def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] | None, **rest: Any) -> Identity:
     """Identify a kernel whose form is not known: the contracts are tried in turn until one documented behaviour is found.
 
     opened: gives the target of a contract.   among, rest: as identify.
     Returns: the first documented behaviour, asked once more with the operands that it has and
     the form had not; else what agrees on the largest part. A quantizer that gives codes and no scales is asked as a conversion.
-    Raises: TargetError (no form fits: that of the first), OperandError.
+    Raises: TargetError (no form fits: that of the form under which it answered most), OperandError.
     """
     asked = {"among": among, **rest}
     best: Identity | None = None
-    faults: list[Exception] = []
+    faults: list[tuple[int, str, EmuError]] = []
     for contract in contracts:
+        counted = None
         try:
             with opened(contract) as target:
-                found = identify(target, **asked)
-        except TargetError as error:
-            if error.verdict not in OTHER_FORM:
-                raise
-            faults.append(error)
-            continue
+                counted = _Counted(target)
+                found = identify(counted, **asked)
         except CodesAlone:
             if len(contracts) == 1:
                 raise
             return identify_any(_conversions(), opened, among)
-        except OperandError as error:
-            faults.append(error)
+        except (TargetError, OperandError) as error:
+            if isinstance(error, TargetError) and error.verdict not in OTHER_FORM:
+                raise
+            faults.append((counted.answered if counted else 0, contract, error))
             continue
         if found.kind == "documented":
             own = _fuller(contract, found) if len(contracts) > 1 else None
@@ -156,5 +181,5 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
         if best is None or (found.kind == "variant", found.agreed * best.asked) > (best.kind == "variant", best.agreed * found.asked):
             best = found
     if best is None:
-        raise faults[0]
+        raise _fault(faults)
     return best

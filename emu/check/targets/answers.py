@@ -19,6 +19,7 @@ from emu.spec.models import Format, Layout
 
 PACKINGS: Final = ("low_nibble_first", "high_nibble_first", "none")
 LAYOUTS: Final = {"row_major": "row_major", "128x4": "sf128x4"}
+ANY_SHAPE: Final = "any"  # scale layout of a kernel to identify: as many codes as the contract has, in an order that is to be found
 ALIASES: Final = {"scales": "scale", "tensor_scale": "tensor", "y": "values", "out": "codes"}
 PACKED: Final = "packed"
 UNJUDGED: Final = ("places of the scale layout behind the rows and beside them", "the last half byte of rows with an odd number of codes")
@@ -34,7 +35,7 @@ class Reading:
     """How answers are read.
 
     gives: None to infer; "codes", "packed" or "values"; names in the order of a tuple; or name of a mapping -> name of the contract.
-    packing: of two codes in a byte.   scale_layout: of the innermost level.   seen: "packed" once codes came packed: they stay so.
+    packing: of two codes in a byte.   scale_layout: of the innermost level; ANY_SHAPE: its codes are handed on as they lie.   seen: "packed" once codes came packed: they stay so.
     unjudged: of UNJUDGED, what was there and is not looked at, because nothing states what it holds.
     """
 
@@ -175,6 +176,8 @@ def read(found: Any, form: Form, operands: Arrays, reading: Reading, result: str
             bits = _unpacked(bits, shapes["codes"], reading.packing)
             if shapes["codes"][-1] % 2:
                 reading.unjudged.add(UNJUDGED[1])
+        elif target == _innermost(form) and reading.scale_layout == ANY_SHAPE:
+            bits = bits.reshape(shapes[target]) if bits.size == np.prod(shapes[target]) else bits
         elif target == _innermost(form) and reading.scale_layout != "row_major":
             bits = _unswizzled(bits, shapes[target], reading)
         out[target] = _shaped(target, _unsigned(target, bits, wanted), shapes[target])

@@ -50,6 +50,11 @@ def parse_target(text: str, contract: str, **options: Any) -> Target:
     return python_target(function_of(rest), contract, name=rest, **given)
 
 
+def is_python(text: str) -> bool:
+    """Tell whether a text names a Python function."""
+    return text.partition(":")[0] not in KINDS[1:]
+
+
 def _library(text: str, contract: str, given: Mapping[str, Any]) -> Target:
     options = dict(given)
     path, signature = library_of(text, options.pop("signature", None))

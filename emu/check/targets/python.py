@@ -12,7 +12,7 @@ import numpy as np
 from emu.arrays.values import float_dtype
 from emu.base.errors import OperandError, TargetError
 from emu.check.model import RAISED, Calls
-from emu.check.targets.answers import PACKINGS, Reading, layout_named, named, read
+from emu.check.targets.answers import ANY_SHAPE, PACKINGS, Reading, layout_named, named, read
 from emu.contracts import form_of
 from emu.contracts.form import EXTRAS, Arrays, Bits, Form, check_names, integer_dtype
 from emu.spec.contract import parse
@@ -185,14 +185,16 @@ def python_target(
     gives: "codes", "packed", "values" (fake-quantized), names in the order of a tuple, or name in a mapping -> name of the contract;
     None: a Quantized, names of a mapping, codes then levels from the innermost in a tuple; of one array floats are values, bytes codes.
     wants: which of tensor_amax, random and signs it takes, given by name; None: those that its signature names.
-    Operands are given by position in the order of the form, by name where the signature has the name. scale_layout: row_major or 128x4.
+    Operands are given by position in the order of the form, by name where the signature has the name.
+    scale_layout: row_major or 128x4; "any": as many scale codes as the contract has, in any shape and as they lie: emu identify finds the order.
     Raises: SpecError (contract), OperandError (an unknown word).
     """
     library, kind, source = _takes(takes, source)
     form = form_of(parse(op), source, result)
     if packing not in PACKINGS:
         raise OperandError(f"packing {packing!r} is unknown: one of {', '.join(PACKINGS)}")
-    layout_named(scale_layout)
+    if scale_layout != ANY_SHAPE:
+        layout_named(scale_layout)
     own = _parameters(fn)
     wanted = tuple(item for item in form.extras if item in own) if wants is None else tuple(wants)
     check_names(wanted, EXTRAS, "wants")
