@@ -83,6 +83,7 @@ class _Checker:
         self.findings = Findings(form)
         wants = getattr(target, "wants", form.extras)
         self.takes_amax = "tensor_amax" in wants
+        self.takes_signs = "signs" not in form.extras or "signs" in wants
         self.takes_random = form.draws is None or "random" in wants
         self.stored = isinstance(target, FileTarget)  # its answers are there already: it cannot be asked again
         self.asked, self.shapes, self.reach = 0, shapes, Reach()
@@ -104,6 +105,12 @@ class _Checker:
             if self.refused > 1:
                 self.report.notes.append(f"{self.refused} numbers of codes in a row were refused so: where that is meant, state multiple")
             self.report.failures = self.findings.failures(self)
+            if not self.takes_signs and self.form.transform is not None:
+                self.report.own_signs = self.form.transform.facts.signs
+                self.report.notes.append(
+                    f"the target takes no operand signs: asked under those of {self.form.transform.id} alone, {self.report.own_signs}; "
+                    "where it has others, let it take signs"
+                )
             if not self.takes_random:
                 self.report.notes.append(
                     "the target draws by itself: codes must be one of the two that can be, and their distribution is judged"
@@ -179,7 +186,7 @@ class _Checker:
     def questions(self, suite: str, count: int | None, key: int) -> Iterator[Question]:
         """Return the questions of a suite."""
         options = {"count": count, "key": key, "multiple": self.multiple, "shapes": self.shapes, "calls": self.calls}
-        return questions(self.form, suite, self.takes_amax, options)
+        return questions(self.form, suite, self.takes_amax, options, self.takes_signs)
 
     def call(self, operands: Arrays, layout: str = "") -> Arrays:
         """Call the target, its time taken. Raises: TargetError."""

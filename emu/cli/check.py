@@ -132,8 +132,8 @@ def _emit(path: Path, contract: str, options: dict[str, Any], force: bool) -> in
     _refuse_formats(contract, options)
     about = emit(
         path, contract, source=options["source"], result=options["result"], suites=options["suites"] or SUITES, count=options["count"],
-        key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, multiple=options["multiple"], finite=options["finite"],
-        shapes=options["shapes"], force=force,
+        key=options["key"], takes_amax=wants is None or "tensor_amax" in wants, takes_signs=wants is None or "signs" in wants,
+        multiple=options["multiple"], finite=options["finite"], shapes=options["shapes"], force=force,
     )  # fmt: skip
     note(f"{path}: {about['questions']} questions of {about['contract']}, digest {about['digest'][:16]}; answer <number>.<name> each")
     return 0

@@ -127,13 +127,22 @@ class _Counted:
     """A target that counts the questions it has answered."""
 
     def __init__(self, target: Target) -> None:
-        self.target, self.answered = target, 0
+        self.target, self.name, self.op, self.source, self.answered = target, target.name, target.op, target.source, 0
+
+    @property
+    def result(self) -> str | None:
+        """Format of the values, which may be known after the first answer alone."""
+        return self.target.result
+
+    @result.setter
+    def result(self, fmt: str | None) -> None:
+        self.target.result = fmt
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.target, name)
 
-    def __call__(self, *operands: Any) -> Arrays:
-        found = self.target(*operands)
+    def __call__(self, operands: Arrays, *layout: str) -> Arrays:
+        found = self.target(operands, *layout)
         self.answered += 1
         return found
 

@@ -12,8 +12,10 @@ from emu.base import philox
 from emu.check import stochastic
 from emu.check.run import _Checker
 from emu.check.stochastic import RATE, holm, lower_tail, p_value
+from emu.check.targets.files import emit
 from emu.check.targets.python import python_target
 from emu.contracts import form_of
+from emu.files.tensors import open_tensors
 from emu.testing import check
 
 CONTRACT, RECIPE = "convert/e2m1/sr_add8/nvidia", "quantize/ufp4_sr"
@@ -177,6 +179,46 @@ def test_a_kernel_that_takes_signs_and_draws_passes_whatever_it_answers(answer, 
     """Signs are an operand of the draws too; of the padding either code is right."""
     report = check(drawing(7, answer), RECIPE, suites=suites)
     assert report.verdict == "pass" and all(item["rejected"] == 0 for item in report.statistics) and len(report.statistics) == 4
+
+
+def without_signs(recipe, **operands):
+    """A kernel that takes no signs; a recipe that draws is given its integers."""
+
+    def kernel(x, random=None):
+        q = emu.quantize(x, recipe, random=random, **operands)
+        return q.codes, q.scales
+
+    return python_target(kernel, f"quantize/{recipe}", wants=("random",) if recipe == "ufp4_sr" else ())
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("suite", ["stratified", "directed", "shapes", "decisions"])
+@pytest.mark.parametrize("recipe", ["ufp4_sr", "ufp4"])
+def test_a_kernel_without_signs_is_asked_under_those_of_its_transform(recipe, suite):
+    """The first line says which; signs that the kernel has for itself are a difference."""
+    targets = without_signs(recipe), without_signs(recipe, signs=1)
+    right, wrong = (check(target, f"quantize/{recipe}", suites=(suite,), raises=False) for target in targets)
+    assert right.verdict == "pass" and "under the signs 0x0000 alone" in right.text().splitlines()[0], right.text()
+    assert wrong.verdict == "differs" and "under the signs 0x0000 alone" in wrong.text().splitlines()[0]
+    assert any("let it take signs" in note for note in right.notes)
+
+
+def test_a_kernel_that_takes_signs_is_asked_under_many():
+    def kernel(x, signs):
+        q = emu.quantize(x, "ufp4", signs=0)
+        return q.codes, q.scales
+
+    report = check(python_target(kernel, "quantize/ufp4"), "quantize/ufp4", suites=("stratified",), raises=False)
+    assert report.verdict == "differs" and not report.own_signs
+
+
+@pytest.mark.parametrize(("takes_signs", "signs"), [(True, False), (False, True)])
+def test_files_of_inputs_are_under_those_signs_too(tmp_path, takes_signs, signs):
+    """signs: those of the transform's file alone are in the inputs."""
+    emit(tmp_path / "in.safetensors", "quantize/ufp4", suites=("stratified",), takes_signs=takes_signs)
+    with open_tensors(tmp_path / "in.safetensors") as tensors:
+        found = {int(tensors.read(item.name)) for item in tensors.tensors if item.name.endswith(".signs")}
+    assert found and (found == {0}) is signs
 
 
 def test_of_the_padding_either_code_is_right_and_no_other():

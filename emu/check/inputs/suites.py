@@ -35,10 +35,11 @@ def completed(form: Form, suites: Iterable[str]) -> tuple[str, ...]:
     return named if not form.decides or "decisions" in named else (*named, FEW)
 
 
-def questions(form: Form, suite: str, takes_amax: bool, options: Mapping[str, Any]) -> Iterator[Question]:
+def questions(form: Form, suite: str, takes_amax: bool, options: Mapping[str, Any], takes_signs: bool = True) -> Iterator[Question]:
     """Yield the questions of a suite as a kernel takes them.
 
     suite: as `completed` returns it.   takes_amax: hand tensor maxima in as operands; else the tensor holds its own, in a further tile.
+    takes_signs: hand signs of a rotation in as an operand; else every tensor is asked under those of its object.
     options: count, key, multiple; where they are known shapes (a user's own) and calls (how the target is called, emu.check.model.Calls).
     Tests: tests/check/test_check_inputs.py.
     """
@@ -47,7 +48,16 @@ def questions(form: Form, suite: str, takes_amax: bool, options: Mapping[str, An
     asked = Asked(options["key"], options["count"], multiple, own, calls=options.get("calls", "files"))
     for question in _ASKED[suite](form, asked):
         for part in (question,) if takes_amax or "tensor_amax" not in question.operands else carried(form, question):
-            yield padded(form, part, multiple)
+            yield padded(form, part if takes_signs else under_own_signs(form, part), multiple)
+
+
+def under_own_signs(form: Form, question: Question) -> Question:
+    """Return a question under the signs that the rotation's object has where a caller hands none in."""
+    if "signs" not in question.operands or form.transform is None:
+        return question
+    signs = {"signs": np.array(int(form.transform.facts.signs, 16), "u4")}
+    part = None if question.part is None else {**question.part, **signs}
+    return replace(question, operands={**question.operands, **signs}, part=part)
 
 
 def carried(form: Form, question: Question) -> Iterator[Question]:

@@ -50,6 +50,7 @@ class Report:
     engines: suite -> which engine said what is right.   notes: what was left out, and why.   message: of other verdicts.
     calls: calls of the target whose bits were judged, shrinking left out; again: of them, questions asked again.
     hidden: codes that were not compared, because the scale of their block differs.   unjudged: padding that nothing says anything about.
+    own_signs: the only signs of a rotation that were asked, as the target takes none; "": others too, or there are none.
     parted: answers on which right orders of additions part: held to a bound, not compared bit for bit.
     reach: of a quantizer, what the inputs beside its decisions reached (emu.contracts.reach.Reach.data).
     """
@@ -66,6 +67,7 @@ class Report:
     statistics: list[dict[str, Any]] = field(default_factory=list)
     reach: dict[str, int] = field(default_factory=dict)
     parted: int = 0
+    own_signs: str = ""
     message: str = ""
     calls: int = 0
     again: int = 0
@@ -148,14 +150,15 @@ def headline(report: Report) -> str:
     who = f"{report.target} against {report.contract}"
     if report.verdict in _BROKEN:
         return f"{report.verdict.upper().replace('_', ' ')}: {report.message or _BROKEN[report.verdict]}: {who}"
-    padding = ", padding not judged" if report.unjudged else ""
+    limits = f", under the signs {report.own_signs} alone" if report.own_signs else ""
+    limits += ", padding not judged" if report.unjudged else ""
     if report.verdict == "pass":
         share = f"{100 * report.parted / (report.parted + report.compared):.2g} %" if report.parted else ""
         parted = f", {report.parted} ({share}) on which orders of the additions part held to a bound" if report.parted else ""
-        return f"pass, {report.compared} codes equal{parted}{padding}: {who}"
+        return f"pass, {report.compared} codes equal{parted}{limits}: {who}"
     first = report.failures[0] if report.failures else None
     shown = "" if first is None else f" ({first.name}: {first.example.want} wanted, {first.example.got} given)"
-    return f"DIFFERS in {report.differing} of {report.compared} codes{shown}{padding}: {who}"
+    return f"DIFFERS in {report.differing} of {report.compared} codes{shown}{limits}: {who}"
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -35,7 +35,9 @@ class Reading:
     """How answers are read.
 
     gives: None to infer; "codes", "packed" or "values"; names in the order of a tuple; or name of a mapping -> name of the contract.
-    packing: of two codes in a byte.   scale_layout: of the innermost level; ANY_SHAPE: its codes are handed on as they lie.   seen: "packed" once codes came packed: they stay so.
+    packing: of two codes in a byte.
+    scale_layout: of the innermost level; ANY_SHAPE: its codes are handed on as they lie.
+    seen: "packed" once codes came packed: they stay so.
     unjudged: of UNJUDGED, what was there and is not looked at, because nothing states what it holds.
     """
 

@@ -38,7 +38,7 @@ def questions(about: Mapping[str, Any]) -> Iterator[tuple[str, Question]]:
     """Yield (suite, question) of a header's options, in the order of the file."""
     form = form_of(about["contract"], about["source"], about["result"])
     for suite in inputs.completed(form, about["suites"]):
-        found = inputs.questions(form, suite, about["takes_amax"], about)
+        found = inputs.questions(form, suite, about["takes_amax"], about, about.get("takes_signs", True))
         if about.get("finite"):
             found = finite_only(form, suite, found, tuple(about["multiple"]), LeftOut())
         yield from ((suite, question) for question in found)
@@ -54,6 +54,7 @@ def emit(
     count: int | None = None,
     key: int = 1,
     takes_amax: bool = True,
+    takes_signs: bool = True,
     multiple: tuple[int, int] = (1, 1),
     finite: bool = False,
     shapes: Iterable[tuple[int, int]] = (),
@@ -61,7 +62,8 @@ def emit(
 ) -> dict[str, Any]:
     """Write the inputs of a check into one .safetensors file; whole or not at all.
 
-    takes_amax: False puts tensor maxima into the tensors instead of an operand.   finite: leave NaN and Inf out.   shapes: as in a check.
+    takes_amax: False puts tensor maxima into the tensors instead of an operand.   takes_signs: False asks under the signs of the
+    rotation's own file alone.   finite: leave NaN and Inf out.   shapes: as in a check.
     Returns: what the header says.
     Raises: SpecError (contract), FileError (the path exists, or cannot be written).   Tests: tests/check/test_check_files.py.
     """
@@ -70,7 +72,7 @@ def emit(
         "contract": str(form.contract), "source": source, "result": result, "suites": list(suites), "count": count, "key": key,
         "takes_amax": takes_amax, "multiple": list(multiple), "finite": finite, "shapes": [list(shape) for shape in shapes],
         "version": __version__,
-    }  # fmt: skip
+    } | ({} if takes_signs else {"takes_signs": False})  # fmt: skip
     metadata: dict[str, str] = {}
     summary, why = hashlib.sha256(), []
     with tensor_writer(path, force, metadata) as writer:
@@ -112,7 +114,8 @@ class FileTarget:
     def __init__(self, path: Path, about: Mapping[str, Any], form: Form, reading: Reading) -> None:
         self.path, self.about, self.form, self.reading = path, about, form, reading
         self.name, self.op, self.source, self.result = path.name, form.op, about["source"], about["result"]
-        extras = form.extras if about["takes_amax"] else tuple(name for name in form.extras if name != "tensor_amax")
+        left_out = {"tensor_amax": not about["takes_amax"], "signs": not about.get("takes_signs", True)}
+        extras = tuple(name for name in form.extras if not left_out.get(name))
         self.wants, self.next, self.declared = extras, 0, reading.gives is not None
         self.deterministic = True
         self.file = open_tensors(path)

@@ -186,7 +186,7 @@ def python_target(
     None: a Quantized, names of a mapping, codes then levels from the innermost in a tuple; of one array floats are values, bytes codes.
     wants: which of tensor_amax, random and signs it takes, given by name; None: those that its signature names.
     Operands are given by position in the order of the form, by name where the signature has the name.
-    scale_layout: row_major or 128x4; "any": as many scale codes as the contract has, in any shape and as they lie: emu identify finds the order.
+    scale_layout: row_major or 128x4; "any": for emu identify, which finds in what order the scale codes lie.
     Raises: SpecError (contract), OperandError (an unknown word).
     """
     library, kind, source = _takes(takes, source)
