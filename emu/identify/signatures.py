@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
 from emu.base.errors import EmuError, OperandError, SpecError, TargetError
 from emu.check.model import Target
 from emu.contracts import form_of
@@ -79,20 +80,24 @@ def _draws(recipe: Recipe) -> bool:
 
 
 def _conversions() -> list[str]:
-    """Return a conversion that draws nothing, and one for each width of random integers that an element takes for itself."""
-    found: dict[int, str] = {}
-    for rounding in names("rounding"):
-        facts = get("rounding", rounding).facts.random
-        bits = 0 if facts == "none" else getattr(facts, "per_element", 0) if not hasattr(facts, "word") else -1
-        for policy in names("policy"):
-            try:
-                text = str(parse(f"convert/e2m1/{rounding}/{policy}"))
-            except SpecError:
-                continue
-            if bits >= 0:
-                found.setdefault(bits, text)
-            break
-    return [found[bits] for bits in sorted(found)]
+    """Return conversions to codes of 4 and of 8 bits: one that draws nothing, and one for each width of random integers of an element.
+
+    Then one to each further format that NumPy has as a dtype: codes that come in a dtype are of no other format.
+    """
+    found: dict[tuple[int, str], str] = {}
+    own = sorted(fmt for fmt in FORMAT_OF_DTYPE.values() if derive.codes(get("format", fmt)).bits <= 8)
+    for number, fmt in enumerate(("e2m1", "e4m3", *own)):
+        for rounding in names("rounding"):
+            facts = get("rounding", rounding).facts.random
+            bits = 0 if facts == "none" else getattr(facts, "per_element", 0) if not hasattr(facts, "word") else -1
+            for policy in names("policy") if bits == 0 or (bits > 0 and number < 2) else ():
+                try:
+                    found.setdefault((bits, fmt), str(parse(f"convert/{fmt}/{rounding}/{policy}")))
+                except SpecError:
+                    continue
+                break
+    order = ["e2m1", "e4m3", *own]
+    return [found[key] for key in sorted(found, key=lambda key: (order.index(key[1]), key[0]))]
 
 
 def _one_by_width() -> list[str]:
@@ -163,7 +168,8 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
 
     opened: gives the target of a contract.   among, rest: as identify.
     Returns: the first documented behaviour, asked once more with the operands that it has and
-    the form had not; else what agrees on the largest part. A quantizer that gives codes and no scales is asked as a conversion.
+    the form had not; else what agrees on the largest part. A quantizer that gives codes and no scales, or codes in a
+    dtype that no recipe has, is asked as a conversion.
     Raises: TargetError (no form fits: that of the form under which it answered most), OperandError.
     """
     asked = {"among": among, **rest}
@@ -189,6 +195,10 @@ def identify_any(contracts: Sequence[str], opened: Opened, among: Sequence[str] 
             return found if own is None else _again(own, opened, asked) or found
         if best is None or (found.kind == "variant", found.agreed * best.asked) > (best.kind == "variant", best.agreed * found.asked):
             best = found
-    if best is None:
-        raise _fault(faults)
-    return best
+    if best is not None:
+        return best
+    fault = _fault(faults)
+    if len(contracts) > 1 and contracts[0].startswith("quantize/") and getattr(fault, "verdict", "") == "dtype":
+        with suppress(TargetError, OperandError):  # codes alone, in a dtype of their own
+            return identify_any(_conversions(), opened, among)
+    raise fault

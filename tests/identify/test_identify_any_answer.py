@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -134,6 +135,7 @@ def test_what_is_no_answer_of_a_dequantize_kernel_is_one_line(what):
 KERNELS = {
     "e2m1": (lambda x: emu.convert(x, "e2m1"), "convert/e2m1/rne/"),
     "e4m3": (lambda x: emu.convert(x, "e4m3"), "convert/e4m3/rne/"),
+    "e5m2 of a dtype": (lambda x: emu.convert(x, "e5m2").view(ml_dtypes.float8_e5m2), "convert/e5m2/rne/"),
     "mxfp4 tiles": (lambda x: rearranged(in_tiles, *quantized(x)), "mxfp4_te_pow2"),
     "mxfp4 in a row": (lambda x: rearranged(np.ravel, *quantized(x)), "mxfp4_te_pow2"),
     "mxfp4 mapping": (lambda x: dict(zip(("codes", "scales"), quantized(x), strict=True)), "mxfp4_te_pow2"),
