@@ -15,7 +15,7 @@ from emu.check.matmul.locate import unequal
 from emu.check.matmul.numbers import Exact, bit_length, exact_of, in_units, product, trailing_zeros
 from emu.check.matmul.pair import pair_of
 from emu.check.matmul.question import Needs
-from emu.check.matmul.sets import Limits, Operands, _nonzero, _operands, check_operand_class, palette, prove, singles, windows
+from emu.check.matmul.sets import Limits, Operands, _nonzero, check_operand_class, operands_of, palette, prove, singles, windows
 from emu.engines.exact.decode import decode_code
 from emu.spec import get
 
@@ -95,11 +95,11 @@ def test_one_product_fits_the_accumulator():
 
 def test_outputs_that_need_all_bits_are_counted_and_room_is_left_for_c():
     proven = prove(exact([129, 2, 0]), ONES, Limits(8))
-    found = _operands("x", {"a": np.zeros((5, 3)), "b": np.zeros((5, 3))}, {"a": None, "b": None}, proven, Limits(8), "")
+    found = operands_of("x", {"a": np.zeros((5, 3)), "b": np.zeros((5, 3))}, {"a": None, "b": None}, proven, Limits(8), "")
     assert found.full == ROWS and int(found.room[-1, 0]) == 255 - 131 and int(found.room[0, 0]) == 255
     for rows in ([127, 0, 0], [129, 1, 0]):
         proven = prove(exact(rows), ONES, Limits(8))
-        assert _operands("x", {"a": np.zeros((5, 3)), "b": np.zeros((5, 3))}, {"a": None, "b": None}, proven, Limits(8), "").full == 0
+        assert operands_of("x", {"a": np.zeros((5, 3)), "b": np.zeros((5, 3))}, {"a": None, "b": None}, proven, Limits(8), "").full == 0
 
 
 @pytest.mark.parametrize("bits", [1, 4, 12])
