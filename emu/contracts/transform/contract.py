@@ -357,15 +357,19 @@ class TransformForm(Form):
         return Expected({"values": run_transform(operands["x"], self.operation.source, self.operation.transform, signs, engine)}, {})
 
     def within(self, operands: Arrays, found: Expected, got: Arrays) -> Expected:
-        """Where the order of the additions is open: values on which orders part, inside of what some order gives, are masked."""
+        """Where the order of the additions is open: values on which orders part, inside of what some order gives, are masked.
+
+        Answers of more rows than the operands have are those of the operands' rows, repeated.
+        """
         op = self.operation
         if "sum" not in {key for point in op.transform.open for key in point.facts} or not isinstance(op.source.facts, FloatFacts):
             return found
         signs = int(operands["signs"]) if "signs" in operands else int(op.facts.signs, 16)
         ends, fmt = any_order(operands["x"], op.source, op.transform, signs), get("format", op.facts.result)
-        low, high, given, wanted = (ordered(codes, fmt) for codes in (ends.low, ends.high, got["values"], found.arrays["values"]))
-        zero = (wanted == 0) & (given == 0) & (found.arrays["values"] != got["values"])  # an order that subtracts sums decides its sign
-        masked = ((low != high) & (low <= given) & (given <= high)) | ends.free | zero
+        low, high, want, free = (np.resize(each, got["values"].shape) for each in (ends.low, ends.high, found.arrays["values"], ends.free))
+        least, most, given, wanted = (ordered(codes, fmt) for codes in (low, high, got["values"], want))
+        zero = (wanted == 0) & (given == 0) & (want != got["values"])  # an order that subtracts sums decides its sign
+        masked = ((least != most) & (least <= given) & (given <= most)) | free | zero
         return Expected(found.arrays, {**found.known, "values": ~masked}) if masked.any() else found
 
     def engine(self, operands: Arrays) -> str:
