@@ -296,7 +296,7 @@ class Form:
     def answers_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return given names in the order in which they are judged."""
         given = set(names)
-        return tuple(name for name in (*self.answers, "values") if name in given)
+        return tuple(name for name in dict.fromkeys((*self.answers, "values")) if name in given)
 
 
 def row_form(operation: Contract, kind: type[Form] = Form) -> Form:
