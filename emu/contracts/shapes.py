@@ -36,7 +36,8 @@ def in_turn(shapes: Iterable[Sized], size: Callable[[Any], int] = prod) -> list[
 
 
 def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[Question]:
-    """Yield codes in a row, of many lengths: a user's own first, the longest not for targets that take long; then other layouts, then none.
+    """Yield codes in a row, of many lengths: a user's own first, the longest not for targets that take long; then other layouts, none, and more
+    than 2^22 of them, which repeat those of a part.
 
     drawn: a number of codes -> codes. Every length is a multiple of what the target needs of a row.
     """
@@ -44,9 +45,6 @@ def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[
     chosen = (*map(prod, asked.shapes), *in_turn(LENGTHS, int), *many)
     sizes = dict.fromkeys(-(-length // step) * step for length in chosen)
     asks = [*((size, "") for size in sizes), *((48 * step, layout) for layout in IN_A_ROW if asked.calls == "arrays")]
-    if many:
-        part = form.completed({form.main: drawn(PART * WIDE * step)}, asked.key, "large")
-        yield repeated(part, -(-MANY * WIDE // step) * step, form.main, f"shape {-(-MANY * WIDE // step) * step}")
     if asked.calls in ("arrays", "pointers"):
         asks.append((0, ""))
     codes, begin = drawn(sum(size for size, _ in asks)), 0
@@ -54,6 +52,9 @@ def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[
         why = f"shape {size}" + (f", {IN_A_ROW[layout]}" if layout else "")
         yield Question(form.completed({form.main: codes[begin : begin + size]}, asked.key, f"{why} {begin}"), (why,), layout=layout)
         begin += size
+    if many:
+        part = form.completed({form.main: drawn(PART * WIDE * step)}, asked.key, "large")
+        yield repeated(part, -(-MANY * WIDE // step) * step, form.main, f"shape {-(-MANY * WIDE // step) * step}")
 
 
 def tiles(form: Form, asked: Asked, drawn: Callable[[tuple[int, int], str], dict[str, Bits]]) -> Iterator[Question]:

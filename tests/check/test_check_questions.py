@@ -31,10 +31,10 @@ def digest(arrays):
 
 
 PRODUCTS = {
-    ("nvfp4/nvfp4", "fp32"): "ccd7e25979ef6d32",
-    ("mxfp4/nvint4", 14): "e2767143a793e724",
-    ("mxfp4/mxfp4", "fp32"): "ef3c485b34c84746",
-    ("ufp4/ufp4", "fp32"): "933c7f2f923d773f",
+    ("nvfp4/nvfp4", "fp32"): "0d6168ec8cb8b485",
+    ("mxfp4/nvint4", 14): "9211a5b735c1ada7",
+    ("mxfp4/mxfp4", "fp32"): "c1a85578778f502b",
+    ("ufp4/ufp4", "fp32"): "61fc65add81f060e",
 }
 
 
@@ -79,7 +79,7 @@ class Asked:
         return {"d": found.view(np.uint32).reshape(-1, c.shape[-1])}
 
 
-CALLS = {"a product": "b4a6e52c92dadc32", "a batch": "c105da6f1e447862", "experts": "f661e15cdc380b5c"}
+CALLS = {"a product": "44d4401d5eea8d78", "a batch": "8a57b5def72208ad", "experts": "20fc0a0244e48677"}
 
 
 @pytest.mark.parametrize("kind", CALLS)
@@ -114,4 +114,4 @@ def test_operands_of_attention():
         strict_question(contract, shapes[0], 0.125, draws, dict.fromkeys("qkv", 0)),
         random_question(contract, shapes[3], 0.125, draws),
     ]
-    assert digest([array for one in asked for name in "qkv" for array in (one.codes[name], one.scales[name])]) == "a0a7b31e9c39842c"
+    assert digest([array for one in asked for name in "qkv" for array in (one.codes[name], one.scales[name])]) == "3c3ffb3811ed4268"
