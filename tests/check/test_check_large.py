@@ -1,5 +1,7 @@
 """Rows beyond 16 bits at 64 columns, elements beyond 2^22: what is wrong there alone fails, whatever the operation."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ CONTRACTS = (
 )  # fmt: skip
 
 
+@cache
 def large(contract):
     return [question for question in form_of(contract).in_shapes(Asked(calls="arrays")) if question.part is not None]
 
@@ -57,6 +60,7 @@ def test_a_difference_that_the_repeated_rows_share_is_counted_once():
     assert report.verdict == "differs" and report.differing < 1 << 17  # MANY rows of one block are asked too, each on its own
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_operation_on_tensors_is_asked_more_than_2_to_the_22_elements(contract):
     """Its rows repeat those of a part, so the answers do; an index that wraps at a power of two meets another row."""
@@ -71,6 +75,7 @@ def test_every_operation_on_tensors_is_asked_more_than_2_to_the_22_elements(cont
     assert set(cut) == set(question.operands)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("contract", CONTRACTS[:-1])
 def test_the_answers_to_a_part_repeated_are_those_of_the_whole(contract):
     (question,) = large(contract)

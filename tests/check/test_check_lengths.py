@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -82,25 +83,33 @@ def test_a_tail_that_is_wrong_is_found(where: Callable[[tuple[int, ...]], bool])
     assert verdict(DECODE, wrong_where(lambda x: emu.decode(x, "e4m3"), where)) == "differs"
 
 
-@pytest.mark.cases(3)
+def dequantized(codes: Any, scale: Any, tensor: Any) -> Any:
+    levels = {"scale": scale, "tensor": np.asarray(tensor).view(np.uint32).reshape(1, 1)}
+    found = run_dequantize(get("recipe", "nvfp4_te_ref"), codes, levels, profile="te", result=get("format", "fp32"), engine="auto")
+    return found.view(np.float32)
+
+
+MATRICES = {DEQUANTIZE: dequantized, TRANSFORM: partial(emu.transform, transform="rht16_te")}
+
+
+@pytest.mark.parametrize("contract", MATRICES)
+def test_a_right_kernel_of_matrices_passes_and_each_value_counts_once(contract: str) -> None:
+    form = form_of(contract)
+    report = check(python_target(MATRICES[contract], contract), contract, suites=("shapes",))
+    assert report.verdict == "pass" and form.answers_of(("values",)) == form_of(DECODE).answers_of(("values",)) == ("values",)
+    sizes = [prod(shape) for shape in shapes(contract)]
+    assert report.compared + report.parted >= sum(sizes) >= report.compared
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("contract", MATRICES)
 @pytest.mark.parametrize("where", [
     lambda rows, blocks: rows == 17, lambda rows, blocks: rows == 257, lambda rows, blocks: blocks == 1025,
     lambda rows, blocks: blocks == 7, lambda rows, blocks: rows > 1 << 16, lambda rows, blocks: blocks > 1 << 16,
 ])  # fmt: skip
-def test_a_tile_that_is_wrong_is_found(where: Callable[[int, int], bool]) -> None:
-    recipe, fp32 = get("recipe", "nvfp4_te_ref"), get("format", "fp32")
-
-    def dequantize(codes: Any, scale: Any, tensor: Any) -> Any:
-        levels = {"scale": scale, "tensor": np.asarray(tensor).view(np.uint32).reshape(1, 1)}
-        return run_dequantize(recipe, codes, levels, profile="te", result=fp32, engine="auto").view(np.float32)
-
-    wrong = wrong_where(dequantize, lambda shape: where(shape[0], shape[1] // 16))
-    assert verdict(DEQUANTIZE, wrong) == "differs"
-    assert verdict(DEQUANTIZE, dequantize) == "pass"
-    size = form_of(TRANSFORM).tile[1]
-    rotate = partial(emu.transform, transform="rht16_te")
-    assert verdict(TRANSFORM, wrong_where(rotate, lambda shape: where(shape[0], shape[1] // size))) == "differs"
-    assert verdict(TRANSFORM, rotate) == "pass"
+def test_a_tile_that_is_wrong_is_found(contract: str, where: Callable[[int, int], bool]) -> None:
+    wide = form_of(contract).tile[1]
+    assert verdict(contract, wrong_where(MATRICES[contract], lambda shape: where(shape[0], shape[1] // wide))) == "differs"
 
 
 def test_codes_that_lie_apart_are_read() -> None:
