@@ -57,6 +57,7 @@ def fails(name, product):
     return any((unequal(target(each.operands)["d"], each.want, pair) & each.known).any() for each in questions)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_right_product_passes_and_says_that_every_scale_code_was_asked(name):
     report = check_matmul(kernel(name, lambda codes, values: values), name, name)
@@ -88,6 +89,7 @@ def test_an_index_of_the_block_that_wraps_fails(name, at, sides):
     assert fails(name, product)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "change"), [("mxfp4", read_as(0x00, 0.0)), ("nvfp4_1level", wrapped(256))])
 def test_a_whole_check_fails(monkeypatch, name, change):
     monkeypatch.setattr(Check, "explain", lambda self: None)
