@@ -48,7 +48,7 @@ def test_a_contract_says_what_p_is():
     assert "(whole row maximum, P in nvfp4_te_ref, divided by the sum of its codes)" in quantized.text
 
 
-@pytest.mark.cases(3, 8)
+@pytest.mark.cases(2, 8)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_pass(name):
     report = check_attention(RIGHT[name], *THREE, mask="bottom-right", maximum="running", shapes=SHAPES)
@@ -68,7 +68,7 @@ def asked_at(scale, name, change=lambda scale: scale, p=None, **given):
     return check_attention(without, *THREE, shapes=ODD["shapes"], scales=scale and [scale], raises=False, **words, **given)
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("scale", ODD["scales"])
 @pytest.mark.parametrize("name", PLACES)
 def test_a_scale_passes_wherever_it_is_multiplied_in(name, scale):
@@ -82,14 +82,14 @@ def test_a_scale_passes_before_a_quantized_p(name):
     assert asked_at(0.3, name, p="nvfp4_te_ref").verdict == "pass"
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("off", [lambda s: s * s, lambda s: 1.0, lambda s: s * (1 + 2.0**-12), lambda s: s * (1 - 2.0**-12)])
 @pytest.mark.parametrize("name", PLACES)
 def test_a_wrong_scale_fails_wherever_it_is_multiplied_in(name, off):
     assert asked_at(0.3, name, change=off).verdict == "differs"
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", PLACES)
 def test_outputs_one_bit_off_fail_wherever_the_scale_is_multiplied_in(name):
     for off in (-1, 1):
@@ -98,7 +98,7 @@ def test_outputs_one_bit_off_fail_wherever_the_scale_is_multiplied_in(name):
         assert check_attention(fn, *THREE, shapes=ODD["shapes"][:1], raises=False).verdict == "differs"
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", ["scales of the keys ignored", "scales of the values for the keys", "element of the keys missing"])
 @pytest.mark.parametrize("key", range(4))
 def test_a_wrong_scale_of_a_block_fails_in_every_key(name, key):
@@ -120,7 +120,7 @@ def test_a_kernel_that_is_wrong_for_many_keys_alone_fails():
     assert report.verdict == "differs"
 
 
-@pytest.mark.cases(3, 16)
+@pytest.mark.cases(2, 16)
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("key", [1, 11, 12])
 def test_wrong_kernels_fail(name, key):
