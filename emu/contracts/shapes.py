@@ -36,9 +36,9 @@ def in_turn(shapes: Iterable[Sized], size: Callable[[Any], int] = prod) -> list[
 
 
 def lengths(form: Form, asked: Asked, drawn: Callable[[int], Bits]) -> Iterator[Question]:
-    """Yield codes in a row, of many lengths: a user's own first, the longest not for targets that take long; then other layouts, none, many.
+    """Yield codes in a row, of many lengths: a user's own first, the longest not for targets that take long; other layouts, none, many.
 
-    drawn: a number of codes -> codes. Every length is a multiple of what the target needs of a row. Above 2^22, those of a part are repeated.
+    drawn: a number of codes -> codes. Every length is a multiple of what the target needs of a row. Above 2^22 a part is repeated.
     """
     step, many = asked.multiple[1], () if asked.calls == "programs" else (MANY,)
     chosen = (*map(prod, asked.shapes), *in_turn(LENGTHS, int), *many)
