@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from support.mutation import CALCULATE, WORDS
 
 from emu.base.errors import FileError
+from emu.base.inputs import read_json
 from emu.contracts.contract import Contract
 from emu.contracts.convert.contract import ConvertContract
 from emu.contracts.quantize.contract import QuantizeContract
@@ -70,8 +71,11 @@ class Shelf:
             if made.sha256 != self.planned[stem]:
                 raise FileError(f"{stem}: its rows are not those of the catalogue: sha256 {made.sha256}")
             return made
-        found = load(self.vectors / stem.partition("__")[0], stem)
-        contract, pairs = found.record["contract"], tuple((row.flags, row.values) for row in found.rows)
+        folder = self.vectors / stem.partition("__")[0]
+        found = load(folder, stem)
+        fixed = {each["tcId"]: each["fixed_by"] for each in read_json(folder / "ERRATA.json") if each["stem"] == stem}
+        rows = [found.rows[fixed.get(number, number) - 1] for number in range(1, len(found.rows) + 1)]  # for a wrong row the right one
+        contract, pairs = found.record["contract"], tuple((row.flags, row.values) for row in rows)
         return Suite(stem, contract["name"], tuple(contract["spec"]), found.record["rows_sha256"], pairs)
 
     def suites(self, stems: Iterable[str]) -> dict[str, list[Suite]]:
