@@ -276,7 +276,7 @@ class _Checker:
         judged = judge(self.form, expected, got)
         self.report.compared += judged.compared
         self.report.hidden += judged.hidden
-        if self.form.op == "transform":
+        if self.form.open_order:
             self.report.parted += sum(int(np.count_nonzero(~known)) for known in expected.known.values())
         self.report.suites[suite] = self.report.suites.get(suite, 0) + judged.compared
         if question.reach is not None:

@@ -90,6 +90,7 @@ class Form:
     operands: name -> format, None for plain integers; in the order in which a kernel takes them.
     answers: name -> format, the order in which they are judged; values of a quantize contract are not among them.
     draws: the rounding that draws random integers, or None.   block: of a recipe.   by_row: is every row an answer of its own.
+    open_order: of additions, so that `within` masks answers on which orders part.
     decides: a check passes only where enough of its decisions were reached.   sorted: differences of an answer that are looked at singly.
     """
 
@@ -100,6 +101,7 @@ class Form:
     block: Block | None = None
     extras: tuple[str, ...] = ()
     by_row: ClassVar[bool] = True
+    open_order: ClassVar[bool] = False
     decides: ClassVar[bool] = False
     sorted: ClassVar[int] = 96
 

@@ -101,9 +101,10 @@ def head(fault: Fault) -> dict[str, Any]:
     }
 
 
-def untried(faults: Iterable[Fault], data: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults that a record does not hold as they are."""
-    held = {entry["id"]: entry for entry in (*data["mutants"], *data["survivors"])}
+def untried(faults: Iterable[Fault], data: Mapping[str, Any], digests: Mapping[str, str] | None = None) -> list[Fault]:
+    """Return the faults that a record does not hold as they are. digests: of suites now; faults that others killed are tried again."""
+    other = {stem for stem, digest in data["suites"].items() if (digests or {}).get(stem, digest) != digest}
+    held = {entry["id"]: entry for entry in (*data["mutants"], *data["survivors"]) if not other & {*entry.get("killedBy", ())}}
     return [fault for fault in faults if {key: held.get(fault.id, {}).get(key) for key in head(fault)} != head(fault)]
 
 

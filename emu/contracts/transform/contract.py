@@ -298,6 +298,7 @@ class TransformForm(Form):
 
     operation: TransformContract
     by_row = False
+    open_order = True
 
     @property
     def tile(self) -> tuple[int, int]:
