@@ -100,9 +100,7 @@ def shaped(form: Form, row: Bits, count: int) -> dict[str, Bits]:
     operands: dict[str, Bits] = {form.main: whole.reshape(-1) if form.by_row else whole}
     if "tensor_amax" in form.extras:
         operands["tensor_amax"] = form.unit_amax()
-    if form.transform is not None and "signs" in form.extras:
-        operands["signs"] = np.array(int(form.transform.facts.signs, 16), "u4")
-    return operands
+    return {**operands, **form.own_signs}
 
 
 def ask_again(checker: _Checker, row: Bits) -> Bits:

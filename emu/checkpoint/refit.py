@@ -21,6 +21,7 @@ from emu.checkpoint.read import StoredRows, StoredTensor, spread
 from emu.checkpoint.rescaled import OtherStore
 from emu.engines.exact.convert import convert_value
 from emu.engines.exact.decode import decode_code
+from emu.engines.exact.round import floor_log2
 from emu.engines.exact.value import finite
 from emu.spec import derive, get
 from emu.spec.models import Checkpoint, Format
@@ -221,8 +222,8 @@ class Refitted(OtherStore):
         if tensor_level(self.store) is None:
             return [0]
         here = [self._old[0][scale] for scale, mask in kinds if mask > 1 and scale in self._old[0]] or [Fraction(1)]
-        top, bottom = (_power(pick(here)) for pick in (max, min))
-        ends = [_power(self._new[0][place][0]) for place in (0, -1)]
+        top, bottom = (floor_log2(pick(here)) for pick in (max, min))
+        ends = [floor_log2(self._new[0][place][0]) for place in (0, -1)]
         reach = range(bottom - ends[1] - MOST, top - ends[0] + MOST + 1)
         able = [power for power in reach if self._exact(power)]
         return sorted(able, key=lambda power: (abs(power - (top - ends[1])), power)) or [0]
@@ -252,12 +253,6 @@ def _numbers(fmt: Format, codes: Iterable[int], factor: Fraction, zero: bool = F
     decoded = {code: decode_code(code, fmt) for code in codes}
     return {code: value.magnitude * factor for code, value in decoded.items()
             if value.kind == "finite" and not value.sign and (value.magnitude or zero)}  # fmt: skip
-
-
-def _power(value: Fraction) -> int:
-    """Return the exponent of the largest power of two that is not above a positive number."""
-    power = value.numerator.bit_length() - value.denominator.bit_length()
-    return power if Fraction(2) ** power <= value else power - 1
 
 
 def refit(tensor: StoredTensor, store: Checkpoint) -> Refitted | str | None:

@@ -149,6 +149,13 @@ class Form:
         """The rotation whose signs are an operand."""
         return None
 
+    @property
+    def own_signs(self) -> Arrays:
+        """The operand of signs that the rotation's object has where a caller hands none in; empty where a kernel takes none."""
+        if self.transform is None or "signs" not in self.extras:
+            return {}
+        return {"signs": np.array(int(self.transform.facts.signs, 16), "u4")}
+
     def _columns(self, role: str) -> Iterator[Column]:
         return (column for column in self.operation.layout.columns if column.role in role.split())
 

@@ -53,11 +53,10 @@ def questions(form: Form, suite: str, takes_amax: bool, options: Mapping[str, An
 
 def under_own_signs(form: Form, question: Question) -> Question:
     """Return a question under the signs that the rotation's object has where a caller hands none in."""
-    if "signs" not in question.operands or form.transform is None:
+    if "signs" not in question.operands:
         return question
-    signs = {"signs": np.array(int(form.transform.facts.signs, 16), "u4")}
-    part = None if question.part is None else {**question.part, **signs}
-    return replace(question, operands={**question.operands, **signs}, part=part)
+    part = None if question.part is None else {**question.part, **form.own_signs}
+    return replace(question, operands={**question.operands, **form.own_signs}, part=part)
 
 
 def carried(form: Form, question: Question) -> Iterator[Question]:

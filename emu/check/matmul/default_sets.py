@@ -66,7 +66,7 @@ def every_set(
 
 def is_long(pair: Pair, shape: tuple[int, ...]) -> bool:
     """Tell whether rows have more blocks than 8 bits count."""
-    return shape[-1] // (pair.a.size or pair.b.size or 16) > LONG
+    return shape[-1] // pair.block > LONG
 
 
 def step_of(pair: Pair) -> int:

@@ -192,8 +192,7 @@ def long_rows(pair: Pair, shape: tuple[int, int, int], limits: Limits, draws: Dr
     m, n, k = shape
     sides, rows = {"a": pair.a, "b": pair.b}, {"a": m, "b": n}
     colours = {name: palette(side, limits) for name, side in sides.items()}
-    length = pair.a.size or pair.b.size or 16
-    blocks = k // length
+    blocks = k // pair.block
     failed = OperandError("nothing was tried")
     for sparse, bits in pairs((1, 4, 16, 64), (4, 3, 2)):
         scales: dict[str, Bits | None] = {}
@@ -209,7 +208,7 @@ def long_rows(pair: Pair, shape: tuple[int, int, int], limits: Limits, draws: Dr
             live = (np.arange(blocks)[None, :] + np.arange(m)[:, None]) % (m * sparse) == 0
             live[:, -1] = True
             row, block = np.nonzero(live)
-            codes["a"][row, block * length + draws.below(length, len(row))] = draws.chosen(short["a"], len(row))
+            codes["a"][row, block * pair.block + draws.below(pair.block, len(row))] = draws.chosen(short["a"], len(row))
             try:
                 proven = prove(pair.a.values(codes["a"], scales["a"]), pair.b.values(codes["b"], scales["b"]), limits)
             except OperandError as error:

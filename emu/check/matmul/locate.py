@@ -75,7 +75,7 @@ def unequal(one: Bits, other: Bits, pair: Pair) -> Bits:
 
 def wrapped_blocks(cases: list[Case]) -> Found:
     """Return the number of blocks at which an index of the scales wraps, where that gives every output of all questions; else nothing."""
-    blocks = max(case.asked.a.shape[1] // (case.pair.a.size or case.pair.b.size or 16) for case in cases)
+    blocks = max(case.asked.a.shape[1] // case.pair.block for case in cases)
     for at, sides in combinations(WRAPS, ("ab", "a", "b")):
         if at < blocks and all(_wraps(case, at, sides) for case in cases):
             said = f"the index of the block wraps at {at} in the scales of {' and '.join(sides)}"

@@ -125,6 +125,11 @@ class Pair:
         """K is a multiple of it: blocks of both operands are whole."""
         return math.lcm(self.a.size or 1, self.b.size or 1)
 
+    @property
+    def block(self) -> int:
+        """Elements by which blocks of a row are counted: those of A, else of B; 16 where neither has blocks."""
+        return self.a.size or self.b.size or 16
+
 
 def pair_of(text: str) -> Pair:
     """Return the contract of a string. Raises: SpecError (no such string, a block with levels that no set of operands covers)."""

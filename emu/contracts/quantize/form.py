@@ -98,8 +98,7 @@ class QuantizeForm(Form):
             if self.draws is not None and self.draws.random_operand[0] == 1:
                 own = [row for _, _, drawn in members for row in drawn or ()]
                 operands["random"] = np.array(own, integer_dtype(None, self.draws.random_bits))
-            if self.transform is not None and "signs" in self.extras:
-                operands["signs"] = np.array(int(self.transform.facts.signs, 16), "u4")
+            operands |= self.own_signs
             yield operands, [case for case, matrix, _ in members for _ in matrix]
 
     def directed(self, asked: Asked) -> Iterator[Question]:

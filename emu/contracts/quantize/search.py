@@ -457,6 +457,4 @@ def _laid(form: QuantizeForm, tiles: Tiles, beside: int) -> dict[str, Bits]:
     if form.draws is not None and tiles.random is not None:
         lanes = form.draws.random_operand[0]
         operands["random"] = laid(tiles.random) if lanes == 1 else np.zeros((1, -(-operands["x"].size // lanes)), tiles.random.dtype)
-    if form.transform is not None and "signs" in form.extras:
-        operands["signs"] = np.array(int(form.transform.facts.signs, 16), "u4")
-    return operands
+    return {**operands, **form.own_signs}

@@ -11,18 +11,17 @@ function convertOnce(state, id, policy, code) {
   const drawn = drawnOf(state, id);
   return {...convert(formatOf(state.from), formatOf(state.to), roundingOf(id), policyOf(policy, state.to), code, drawn ? Number(drawn.integer) : 0), drawn};
 }
-const isShared = id => scratch(() => { C.ex_sharing(libraryOf(own.roundings.includes(id)), word(id), OUT); return numbersAt(OUT, 1)[0] > 0n; });
 /** What a rounding draws for a number: its random integer and, where values share words, the word, its bits and the place of the number in it. Null: nothing.
  * Without a word in the state it is the one that gives the number the state's random integer, and 0 to its neighbours. */
 function drawnOf(state, id = state.round) {
   const bits = C.ex_random_bits(roundingOf(id));
   if (!bits) return null;
-  const integer = BigInt.asUintN(bits, BigInt(state.r));
-  if (!isShared(id)) return {integer};
   return scratch(() => {
     const of = libraryOf(own.roundings.includes(id)), name = word(id);
     C.ex_sharing(of, name, OUT);
-    const [lanes, wordBits] = numbersAt(OUT, 2).map(Number), lane = Number(/^[0-9]{1,2}$/.test(state.lane) ? state.lane : lanes);
+    const integer = BigInt.asUintN(bits, BigInt(state.r)), [lanes, wordBits] = numbersAt(OUT, 2).map(Number);
+    if (!lanes) return {integer};
+    const lane = Number(/^[0-9]{1,2}$/.test(state.lane) ? state.lane : lanes);
     if (lane >= lanes) refuse(`value ${state.lane} of the word: write 0 to ${lanes - 1}`);
     const taken = whole => BigInt(C.ex_lane(of, name, whole, lane) >>> 0), ones = Array.from({length: wordBits}, (_, i) => 1n << BigInt(i));
     const whole = state.word ? parseHex(state.word, wordBits, "random word") : ones.filter(one => taken(one) & integer).reduce((sum, one) => sum + one, 0n);
