@@ -25,7 +25,7 @@ from emu.checkpoint.container import Container, open_checkpoint
 from emu.checkpoint.described import bytes_fault, elsewhere, left_out
 from emu.checkpoint.hold import CannotHold, check_scales, held_factor, of_kind, open_as
 from emu.checkpoint.layout import UNSTATED, Stated
-from emu.checkpoint.read import StoredTensor, open_tensor, undecided
+from emu.checkpoint.read import StoredTensor, open_tensor, told
 from emu.checkpoint.refit import Refitted, refit
 from emu.checkpoint.requantize import Requantized, recipe_for
 from emu.checkpoint.store import companions, matches
@@ -153,10 +153,7 @@ class _Plan:
             raise FileError(f"{container.path}: holds no quantized weight of a known store: nothing to convert")
         stored: list[StoredTensor] = []
         for fitting in found:
-            opened = open_as(container, fitting, store, stated)
-            doubt = opened if isinstance(opened, str) else undecided(opened, stated)
-            if isinstance(opened, str) or doubt is not None:
-                raise FileError(f"{container.path}: {fitting[0].weight}: {doubt}")
+            opened = told(container, fitting[0].weight, open_as(container, fitting, store, stated), stated)
             fault = bytes_fault(container, opened.match)
             if fault is not None:
                 raise FileError(f"{container.path}: {opened.name}: {fault}: quantize again")

@@ -17,7 +17,7 @@ from emu.checkpoint.compare import IDENTIFIED, Original
 from emu.checkpoint.container import open_checkpoint
 from emu.checkpoint.layout import stated_orders
 from emu.checkpoint.passive import SEPARATED, UNSEEN, Finding
-from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor, spread, undecided
+from emu.checkpoint.read import StoredRows, StoredTensor, open_tensor, spread, told
 from emu.checkpoint.scan import nan_places
 from emu.checkpoint.store import matches
 from emu.ops.functions import convert, decode
@@ -48,10 +48,7 @@ def read_weight(
     if fitting is None:
         raise FileError(f"{container.path}: holds no quantized weight {name}: emu identify --quantized lists them")
     stated = stated_orders(packing, scale_layout)
-    tensor = open_tensor(container, fitting, stated)
-    doubt = tensor if isinstance(tensor, str) else undecided(tensor, stated)
-    if isinstance(tensor, str) or doubt is not None:
-        raise FileError(f"{container.path}: {name}: {doubt}")
+    tensor = told(container, name, open_tensor(container, fitting, stated), stated)
     facts = tensor.store.facts
     if facts.product is None and not facts.dequantize:
         raise OpenError(f"checkpoint/{tensor.store.id}: in which steps its library reads values back is not known")

@@ -201,6 +201,14 @@ def in_bytes(store: Checkpoint) -> bool:
     return scale is not None and WORDS[scale.dtypes[0]] == 1 and scale_extent(block_of(store)).rows == 1
 
 
+def told(container: Container, name: str, opened: StoredTensor | str, stated: Stated) -> StoredTensor:
+    """Return a weight as open_tensor gave it. Raises: FileError (why it has no reading; an order that nothing tells)."""
+    doubt = opened if isinstance(opened, str) else undecided(opened, stated)
+    if isinstance(opened, str) or doubt is not None:
+        raise FileError(f"{container.path}: {name}: {doubt}")
+    return opened
+
+
 def undecided(tensor: StoredTensor, stated: Stated = UNSTATED) -> str | None:
     """Return what neither a file nor its bytes say of the order of a weight, and how to state it; None: nothing is in doubt.
 

@@ -148,6 +148,14 @@ def test_what_the_command_does_not_know_is_refused(emu_ref: Path) -> None:
         assert (code, out) == (2, "") and "no such datapath" in err
 
 
+def test_a_row_with_an_erratum_is_masked_where_a_digest_vouches_for_the_rows(emu_ref: Path) -> None:
+    stem = "quantize__bf16_to_mxfp4__mxfp4_aiter_triton__smoke"
+    code, out, _ = call(emu_ref, "check", "--desc", str(path_of(stem, ".desc")), text=tv(stem))
+    assert (code, result(out)["masked"], result(out)["mismatch"]) == (0, "1", "0")
+    code, out, _ = call(emu_ref, "check", stem, text=tv(stem))  # nobody says that these are the published rows
+    assert (code, result(out)["masked"], result(out)["mismatch"]) == (1, "0", "1")
+
+
 @pytest.mark.parametrize("column", ["y", "m_y"])
 def test_a_flipped_bit_is_seen(emu_ref: Path, column: str) -> None:
     lines = tv(SMALL).splitlines()
