@@ -103,8 +103,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What is left then runs with EMU_ALL=1 alone. Without m the exhaustive run has all of the others.
     Of recipes of large tiles, for which the reference model takes seconds, one is asked in the default run, two in the exhaustive one and
-    the others with EMU_ALL=1; files of stores ask for all. A slow case of a test that has a faster one in the default run is of the
-    exhaustive run: tests/seconds.json, `[tool.emu.rings]` of pyproject.toml.
+    the others with EMU_ALL=1; files of stores ask for all. A slow case leaves the default run where a faster test
+    of its file stays: tests/seconds.json, `[tool.emu.rings]` of pyproject.toml.
     """
     from support.seconds import slow_cases
 

@@ -115,27 +115,28 @@ def test_a_share_of_many_cases_is_of_the_default_run(conftest, monkeypatch, ever
     assert all(item.added == ["exhaustive"] for item in kept[1:] if item not in (items[1], items[11]))
 
 
-def test_a_slow_case_is_of_the_exhaustive_run_where_a_faster_one_stays(conftest, tmp_path, monkeypatch):
-    (tmp_path / "tests").mkdir()
+def test_a_slow_case_is_of_the_exhaustive_run_where_a_faster_test_of_its_file_stays(conftest, tmp_path, monkeypatch):
+    (tmp_path / "tests" / "mutation" / "catalogue").mkdir(parents=True)
+    (tmp_path / "tests/mutation/catalogue/a.yaml").write_text('faults:\n  - tests: ["a.py::named", "d.py"]\n', encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text("[tool.emu.rings]\nseconds = 2\nstay = ['tests/b.py::kept']\n", encoding="utf-8")
-    slow_ones = ["a.py::some[0]", "a.py::alone", "a.py::all[0]", "a.py::all[1]", "b.py::kept[0]", "b.py::mutant[0]", "b.py::few[0]"]
-    quick = ["a.py::some[1]", "b.py::kept[1]", "b.py::mutant[1]", "b.py::few[1]", "a.py::new[0]"]
+    slow_ones = ["a.py::some[0]", "a.py::alone", "a.py::named[0]", "b.py::kept[0]", "b.py::mutant[0]", "c.py::few[0]", "d.py::all"]
+    quick = ["a.py::some[1]", "b.py::kept[1]", "b.py::mutant[1]", "c.py::few[1]", "d.py::new"]
     known = dict.fromkeys((f"tests/{name}" for name in slow_ones), 2.1) | {"tests/a.py::some[1]": 2.0}
     (tmp_path / "tests" / "seconds.json").write_text(json.dumps(known), encoding="utf-8")
     monkeypatch.setattr(conftest, "ROOT", tmp_path)
     marks = {"mutant": [pytest.mark.mutants.mark], "few": [pytest.mark.cases(1).mark]}  # of `few`, the default run has the slow case alone
     items = [Case(f"tests/{name}", *marks.get(name.partition("::")[2].partition("[")[0], [])) for name in [*slow_ones, *quick]]
     conftest.pytest_collection_modifyitems(Config(), items)
-    assert [item.nodeid for item in items if item.added] == ["tests/a.py::some[0]", "tests/b.py::few[1]"]
+    assert [item.nodeid for item in items if item.added] == ["tests/a.py::some[0]", "tests/a.py::alone", "tests/c.py::few[1]"]
 
 
-def test_seconds_are_of_tests_that_are_there_and_no_seeded_fault_names_a_slow_one(checkout):
+def test_seconds_are_of_tests_that_are_there_and_tests_of_seeded_faults_stay(checkout):
     known = json.loads((checkout / "tests" / "seconds.json").read_text(encoding="utf-8"))
     assert known and [name for name in known if not is_there(checkout, name)] == []
     catalogues = (checkout / "tests" / "mutation" / "catalogue").glob("*.yaml")
     faults = [fault for path in catalogues for fault in yaml.safe_load(path.read_text(encoding="utf-8")).get("faults", ())]
     named = {f"tests/{name}" for fault in faults for name in fault.get("tests", ())}
-    assert len(named) > 20 and named & {name.partition("[")[0] for name in slow(checkout) if "[" in name} == set()
+    assert len(named) > 20 and named & {name.partition("[")[0] for name in slow(checkout)} == set()
 
 
 @pytest.mark.cases(1)

@@ -113,6 +113,7 @@ def is_one_line(error):
     return bool(str(error)) and "\n" not in str(error)
 
 
+@pytest.mark.cases(75)
 @pytest.mark.parametrize("op", ["quantize", "convert", "decode", "transform", "dot"])
 @pytest.mark.parametrize("what", ANSWERS)
 def test_what_is_no_answer_is_one_line(what, op):

@@ -6,6 +6,7 @@ The ring of a slow case follows from them. No test judges a figure.
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Generator, Iterable
 from pathlib import Path
@@ -22,18 +23,24 @@ def used() -> float:
 
 
 def slow(root: Path) -> set[str]:
-    """Return the cases that take more seconds than the default run gives one, but for those of tests that stay: `[tool.emu.rings]`."""
+    """Return the cases that take more seconds than the default run gives one, but for those that stay.
+
+    These are the tests of `[tool.emu.rings]` and those that the catalogue of seeded faults names: some fault may die by them alone.
+    """
     rules = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["emu"]["rings"]
     known = json.loads((root / "tests" / "seconds.json").read_text(encoding="utf-8"))
-    return {name for name, took in known.items() if took > rules["seconds"] and not name.startswith(tuple(rules["stay"]))}
+    catalogue = "".join(path.read_text(encoding="utf-8") for path in (root / "tests" / "mutation" / "catalogue").glob("*.yaml"))
+    named = {f"tests/{name}" for name in re.findall(r"[\w/]+\.py(?:::\w+)?", catalogue)}
+    late = {name for name, took in known.items() if took > rules["seconds"] and not name.startswith(tuple(rules["stay"]))}
+    return {name for name in late if not {name.partition("[")[0], name.partition("::")[0]} & named}
 
 
 def slow_cases(root: Path, items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the slow cases that leave the default run: each such test keeps a faster case there."""
+    """Return the slow cases that leave the default run: each of their files keeps a faster test there."""
     known = slow(root)
     default = [item for item in items if not (item.get_closest_marker("exhaustive") or item.get_closest_marker("mutants"))]
-    quick = {item.nodeid.partition("[")[0] for item in default if item.nodeid not in known}
-    return [item for item in default if item.nodeid in known and item.nodeid.partition("[")[0] in quick]
+    quick = {item.nodeid.partition("::")[0] for item in default if item.nodeid not in known}
+    return [item for item in default if item.nodeid in known and item.nodeid.partition("::")[0] in quick]
 
 
 class Recorder:
