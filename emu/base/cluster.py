@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import uuid4
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import OperandError, ToolError
 from emu.base.workers import Done, Result, Task
 
@@ -151,7 +151,7 @@ def _scheduler(distributed: Any, address: str) -> Iterator[str]:
         yield address
         return
     count = int(address.removeprefix(LOCAL))
-    with TemporaryDirectory(prefix="emu-cluster-") as folder:
+    with temporary_folder("cluster") as folder:
         try:
             cluster = distributed.LocalCluster(
                 n_workers=count,
@@ -159,7 +159,7 @@ def _scheduler(distributed: Any, address: str) -> Iterator[str]:
                 processes=True,
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
-                local_directory=folder,
+                local_directory=str(folder),
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             hint = "a script of your own calls emu below `if __name__ == '__main__':`, as with multiprocessing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
     Raises: FileError, SpecError.
     """
     import emu
-    from emu.base.atomic import whole_file
+    from emu.base.atomic import temporary_folder, whole_file
     from emu.files.take import skip_reason
     from emu.files.tensors import open_tensors
 
@@ -46,7 +45,7 @@ def run_model(path: str | Path, recipe: str = "nvfp4_te_ref", progress: Callable
         return found
 
     elements = 0
-    with open_tensors(path) as source, tempfile.TemporaryDirectory() as folder, whole_file(Path(folder) / "codes") as out:
+    with open_tensors(path) as source, temporary_folder("bench") as folder, whole_file(folder / "codes") as out:
         for info in source.tensors:
             if skip_reason(info, chosen) is not None:
                 continue

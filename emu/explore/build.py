@@ -6,11 +6,11 @@ import base64
 import json
 import shutil
 import subprocess
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import EmuError, SpecError, ToolError
 from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
@@ -146,8 +146,8 @@ def compiled() -> bytes:
                 f"{program}: not found, and the page of the explorer is compiled with it: install it (Debian: apt-get install {package})"
             )
     source, here = c_reference(), Path(str(files("emu.explore") / "page"))
-    with tempfile.TemporaryDirectory() as folder:
-        module = Path(folder) / "explorer.wasm"
+    with temporary_folder("explore") as folder:
+        module = folder / "explorer.wasm"
         rows = [source / "tool" / f"{name}.c" for name in ROWS_OF]
         sources = map(str, [*sorted(source.glob("src/*/*.c")), *rows, *sorted(here.glob("*.c"))])
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]

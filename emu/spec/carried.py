@@ -11,10 +11,10 @@ from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Final, NamedTuple, Protocol
 
+from emu.base.atomic import temporary_folder
 from emu.base.caches import bounded
 from emu.base.cluster import done_by_cluster, keep_freed_memory, workers_of
 from emu.base.errors import SpecError
@@ -102,7 +102,7 @@ class _Worker:
             raise SpecError("cluster: a worker has another version of emu: install the same one for all, and start the workers again")
         with ExitStack() as inside:
             inside.enter_context(isolated(shipped_root()))
-            place = Path(inside.enter_context(TemporaryDirectory(prefix="emu-spec-")))
+            place = inside.enter_context(temporary_folder("spec"))
             for number, folder in enumerate(wanted.folders):
                 for name, data in folder:
                     path = place / str(number) / name

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import FileError, SpecError
 from emu.base.inputs import read_json
 from emu.base.workers import done_by_processes
@@ -244,9 +244,9 @@ def _several(out: Path | None, task: _Task) -> list[_Made]:
     plans = {plan.stem: plan for plan in plans_of(name, families()[name])}
     if out is not None:
         return [_one(plans[stem], out) for stem in task.written] + [_Made(stem, digest_suite(plans[stem]), {}) for stem in task.digested]
-    with TemporaryDirectory(prefix="emu-build-") as folder:
-        made = _several(Path(folder), task)
-        names = {path.name: path for path in sorted(Path(folder).glob("*/*")) if path.is_file()}
+    with temporary_folder("build") as folder:
+        made = _several(folder, task)
+        names = {path.name: path for path in sorted(folder.glob("*/*")) if path.is_file()}
         return [one._replace(files={name: path.read_bytes() for name, path in names.items() if stem_of(name) == one.stem}) for one in made]
 
 

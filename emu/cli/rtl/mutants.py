@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import click
 
+from emu.base.atomic import temporary_folder
 from emu.cli.settings import OutputPath, common_options, note, print_json, print_table, settings_of
 
 
@@ -34,8 +34,8 @@ def command(names: tuple[str, ...], count: int, seed: int, seconds: int, out: Pa
     entries = read_record(out) if out is not None and out.exists() else {}
     done = []
     for name in names or units:
-        with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-            entries[name] = examine(units[name], Path(folder), note, count, seed, seconds)
+        with temporary_folder("rtl") as folder:
+            entries[name] = examine(units[name], folder, note, count, seed, seconds)
         done.append(entries[name])
         if out is not None:
             write_record(out, entries)

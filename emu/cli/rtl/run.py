@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +51,7 @@ def command(
     Exit code: 0 every suite passed, 1 a result differs or never comes, or a verdict is partial, 2 a bad file, a design that does not
     compile or a waiver that matches no row, 3 nothing was compared, 4 X or Z, 5 no simulator.
     """
-    from emu.base.atomic import whole_file
+    from emu.base.atomic import temporary_folder, whole_file
     from emu.rtl.portmap.file import load_map
     from emu.rtl.portmap.suite import plans_for
     from emu.rtl.simulate.run import run_map
@@ -62,7 +61,7 @@ def command(
     plans = plans_for(file.map, suites, contract)
     with ExitStack() as stack:
         if keep is None:
-            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="emu-rtl-")))
+            work = stack.enter_context(temporary_folder("rtl"))
         else:
             keep.mkdir()
             work = keep.resolve()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import click
 
+from emu.base.atomic import temporary_folder
 from emu.cli.settings import OutputPath, common_options, note, print_json, say_error, settings_of
 
 DIFFERS = 1
@@ -46,9 +46,9 @@ def command(out: Path, check: bool, only_stale: bool, words: tuple[str, ...]) ->
     chosen = [name for name in chosen if all(word in name for word in words)]
     if not chosen and not only_stale:
         raise OperandError(f"--only {' '.join(words)}: no space has such a name")
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
+    with temporary_folder("rtl") as folder:
         try:
-            done = sweep.run(simulator.path(), units, out, Path(folder), chosen, note)
+            done = sweep.run(simulator.path(), units, out, folder, chosen, note)
         except sweep.Differs as error:
             say_error(str(error))
             return DIFFERS

@@ -7,11 +7,11 @@ equal next state from every state), but an input where the cut designs differ ma
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import EngineError
 from emu.rtl.export.yosys import ABC, find, run_abc, run_yosys
 
@@ -43,8 +43,8 @@ def equivalent(gold: Path, gate: Path, top: str = "dut", seconds: float = 20) ->
     Tests: tests/rtl/test_rtl_equivalence.py.
     """
     script = [*read_design([gold], top, "gold"), *read_design([gate], top, "gate")]
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-        return decide(script, Path(folder), seconds)
+    with temporary_folder("rtl") as folder:
+        return decide(script, folder, seconds)
 
 
 def read_design(files: Sequence[Path], top: str, name: str, defines: Sequence[str] = ()) -> list[str]:

@@ -11,12 +11,12 @@ itself in a simulator (replay): one that does not come back is an error of the p
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import EngineError, FileError
 from emu.base.templates import filled
 from emu.contracts.rows import Input, Row, make_row
@@ -83,8 +83,7 @@ def prove(
     for file in files:
         if not file.is_file():
             raise FileError(f"{file}: no such file")
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-        work = Path(folder)
+    with temporary_folder("rtl") as work:
         clocked, verdict = False, Verdict("unknown", {})
         try:
             ports = _ports(item, files, defines, work, seconds)

@@ -6,11 +6,11 @@ The bench holds reset where there is one, shows the row with in_valid, waits for
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import EngineError, FileError, ToolError
 from emu.base.templates import filled
 from emu.contracts.columns import Layout
@@ -40,9 +40,9 @@ def replay(
         simulator = find()
     except ToolError as error:
         return f"({error})", None
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
+    with temporary_folder("rtl") as folder:
         try:
-            got = _simulated(simulator, layout, row, files, defines, ports, Path(folder))
+            got = _simulated(simulator, layout, row, files, defines, ports, folder)
         except FileError as error:
             return f"({error})", None
     if got is not None and not differ(layout, row, got):

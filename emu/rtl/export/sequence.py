@@ -9,12 +9,12 @@ Nothing is called proven before each row has an answer that the same comparison 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.contracts.columns import Layout
 from emu.contracts.rows import Input, Row, make_row, value_of
 from emu.rtl.export.aig import RIGID, START, Sequential, Unrolled, read, unroll
@@ -97,8 +97,8 @@ def prove_map(item: Golden, file: MapFile, rows: int | None = None, edges: int |
     find(ABC)
     model = file.map
     _check(file, item)
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-        sources = as_verilog(file.files, model.module, Path(folder))
+    with temporary_folder("rtl") as folder:
+        sources = as_verilog(file.files, model.module, folder)
         if model.latency != "find":
             return _proved(item, file, model, sources, rows, edges, seconds)
         last: SequenceProof | None = None
@@ -161,8 +161,7 @@ def _proved(
     env = environment(model, item.layout, file.path.name, rows, bound)
     waived = tuple(sorted(set(_reasons(model, item))))
     scope = Scope(rows, bound, 0, model.reset is not None and clocked, waived)
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-        work = Path(folder)
+    with temporary_folder("rtl") as work:
         try:
             why = build(item, file, env, sources, work, scope.free_start, seconds)
             if why:

@@ -7,11 +7,11 @@ they start with the values that the solver chose for the state before the reset.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.base.errors import FileError, ToolError
 from emu.base.templates import filled
 from emu.contracts.columns import Layout, layout_of
@@ -142,8 +142,7 @@ def _run(
         resets=stimulus.resets,
         start=sorted(_registers(start).items()),
     )
-    with tempfile.TemporaryDirectory(prefix="emu_") as folder:
-        work = Path(folder)
+    with temporary_folder("rtl") as work:
         (work / "replay.sv").write_text(text, encoding="ascii")
         (work / "environment.sv").write_text(env.text, encoding="utf-8")
         folders = dict.fromkeys(path.resolve() for path in (*(source.parent for source in (*sources, *file.files)), *file.includes))

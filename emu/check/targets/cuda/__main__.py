@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from emu.base.atomic import whole_file
+from emu.base.atomic import temporary_folder, whole_file
 from emu.base.errors import EmuError, ToolError
 from emu.check.run import check
 from emu.check.targets.cuda.build import FUNCTIONS, build, cuda_target
@@ -16,8 +15,8 @@ from emu.check.targets.cuda.build import FUNCTIONS, build, cuda_target
 
 def verdicts() -> list[dict[str, Any]]:
     """Return function, contract, verdict and rows compared. Raises: ToolError (no GPU, no toolkit)."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = build(Path(folder))
+    with temporary_folder("cuda") as folder:
+        library = build(folder)
         found = []
         for function, (_, contract) in FUNCTIONS.items():
             report = check(cuda_target(function, library), contract)
