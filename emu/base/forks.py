@@ -5,11 +5,16 @@ there, and whatever lock that thread held is never released. So before a fork al
 thread is inside one of them; both processes give them back.
 
 Threads take outer locks before inner ones, and no other under an inner one. Modules that are being imported are waited for as well.
+
+The interpreter runs after a fork what modules registered until then, and before it only what they had when it began. Two modules of the
+standard library, imported by another thread in between, would give back a lock that was not taken: they are imported here.
 """
 
 from __future__ import annotations
 
 import _imp
+import concurrent.futures.thread  # noqa: F401
+import logging
 import os
 import time
 from importlib import _bootstrap
@@ -19,6 +24,7 @@ from typing import Any, Final, Literal
 Level = Literal["outer", "inner"]
 _LOCKS: Final[dict[Level, list[Any]]] = {"outer": [], "inner": []}
 _MODULE_LOCKS: Final[dict[str, Any]] = getattr(_bootstrap, "_module_locks", {})
+_LOGGING: Final[Any] = getattr(logging, "_lock", None) or RLock()  # held in some imports, too
 _taken: list[Any] = []  # locks of this module, from before a fork until after it
 _held: list[Any] = []  # locks of modules that are being imported, likewise
 _WAIT: Final[Any] = getattr(_bootstrap, "_lock_unlock_module", lambda _name: None)
@@ -37,16 +43,23 @@ def fork_safe_lock(level: Level) -> Any:
 def _before() -> None:
     """Wait until no thread imports a module or holds one of the locks, and let none begin.
 
-    While it waits for an import it holds nothing: the import may need a lock, and whoever holds a lock may import.
+    While it waits for an import, or for the lock of logging, it holds nothing: an import may need any of the locks, and who holds one may
+    import. logging takes its lock after this, once more.   Tests: tests/base/test_base_forks.py.
     """
     while True:
         for lock in (*_LOCKS["outer"], *_LOCKS["inner"]):
             lock.acquire()
             _taken.append(lock)
-        busy = _hold_imports()
-        if not busy:
+        free = _LOGGING.acquire(blocking=False)
+        busy = _hold_imports() if free else []
+        if free and not busy:
             return
         _give_back()
+        if free:
+            _LOGGING.release()
+        else:
+            with _LOGGING:
+                pass
         for name in busy:
             _WAIT(name)
 
@@ -77,11 +90,16 @@ def _give_back() -> None:
         _taken.pop().release()
 
 
-def _after() -> None:
+def _after_in_child() -> None:
     while _held:
         _held.pop().lock.release()
     _imp.release_lock()
     _give_back()
+
+
+def _after() -> None:
+    _after_in_child()
+    _LOGGING.release()  # in the child, logging has made it anew
 
 
 def end_with(parent: int) -> None:
@@ -99,4 +117,4 @@ def end_with(parent: int) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

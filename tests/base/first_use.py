@@ -6,10 +6,8 @@ answer or its error.
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401  it and logging add to what a fork does when they are imported: not in the middle of one
 import hashlib
 import importlib
-import logging  # noqa: F401
 import multiprocessing
 import os
 import signal

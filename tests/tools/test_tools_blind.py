@@ -20,7 +20,7 @@ from tools.blind import __main__ as command
 from tools.blind import judge
 from tools.blind.__main__ import DEFAULT, RECORD, counts, main
 from tools.blind.draw import Mutant
-from tools.blind.judge import Bench, Clone, Task, Verdict, bench, new_place, state_of
+from tools.blind.judge import Bench, Clone, Task, Verdict, bench, state_of
 from tools.blind.reach import Block, Reached, in_turn, marked_c, marked_python, recorded
 
 DOUBLE = "def double(x: int | None) -> int:\n    return 0 if x is None else x + x\n"
@@ -188,19 +188,6 @@ def test_what_a_test_reaches_is_seen_in_threads_forks_programs_and_fixtures(clon
     assert not reached.tests_of(FILE, 2) and not list((clone / "out" / "folder").glob("hits.*"))
     (clone / NEAR).unlink()
     assert recorded(clone, clone / "out" / "folder", ["emu/engines/exact"], 1, False).tests == reached.tests  # from the folder
-
-
-def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    for number in (ended.pid, os.getpid()):
-        (tmp_path / f"emu-blind-{number}-x" / "inner").mkdir(parents=True)
-    (tmp_path / "emu-blind-other").mkdir()
-    place = new_place()
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left - {f"emu-blind-{ended.pid}-x"} == {f"emu-blind-{os.getpid()}-x", "emu-blind-other", place.name}
-    assert not Path("/proc/self").exists() or f"emu-blind-{ended.pid}-x" not in left
 
 
 @pytest.mark.exhaustive  # pytest in a process of its own

@@ -17,8 +17,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import distributions
@@ -27,6 +27,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
+from emu.base.atomic import temporary_folder
 from emu.base.caches import bounded
 from emu.base.errors import EngineError, FileError
 from tools.blind.build import Library, folder_of
@@ -94,22 +95,11 @@ def bench(clone: Clone, process: int) -> Bench:
     """
     for root in (Path(clone.root), Path.cwd()):
         if (root / ".git").exists() and state_of(root, clone.record) == clone.state:
-            return Bench(root, new_place())
+            return Bench(root, _PLACES.enter_context(temporary_folder("blind")))
     raise FileError(f"cluster: {Path.cwd()} of a worker has other files, packages or Python than {clone.root}: start it in an equal clone")
 
 
-def new_place() -> Path:
-    """Return a new folder that goes when the process ends; those of processes that were killed go now."""
-    for old in Path(tempfile.gettempdir()).glob(f"{_PLACE}*"):
-        process = old.name.removeprefix(_PLACE).partition("-")[0]
-        if process.isdecimal() and not Path("/proc", process).exists() and Path("/proc/self").exists():
-            shutil.rmtree(old, ignore_errors=True)
-    place = tempfile.mkdtemp(prefix=f"{_PLACE}{os.getpid()}-")
-    Finalize(None, shutil.rmtree, (place, True), exitpriority=0)
-    return Path(place)
-
-
-_PLACE: Final = "emu-blind-"
+_PLACES: Final = ExitStack()  # they go when the process ends
 _one_at_a_time: Final = Lock()
 
 
