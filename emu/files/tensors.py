@@ -31,6 +31,8 @@ _NARROW = {  # what the library cannot hand out as NumPy arrays: their bytes are
     "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
 _EXPANDS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # how many bytes a packed one can become at most
+MOST_UNPACKED = 1 << 28  # bytes that an archive may become, however small it is
+MOST_RATIO = 64  # a larger one: times its own size; weights become 2 to 10 times as long
 _INTEGERS = {f"{letter}{bits}": f"{word}{bits}" for letter, word in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)}
 # What NumPy, zipfile and safetensors raise for damaged and hostile files: encrypted or unknown members, unclosed headers, absurd numbers.
 _DAMAGED = (
@@ -163,6 +165,12 @@ class _Npz:
         foreign = next((name for name in self.members.values() if not name.endswith(".npy")), None)
         if foreign is not None:
             raise FileError(f"{path}: member {foreign} is no .npy array: not a NumPy archive")
+        size, unpacked = path.stat().st_size, sum(item.file_size for item in self.archive.infolist())
+        if unpacked > max(MOST_UNPACKED, MOST_RATIO * size):
+            raise FileError(
+                f"{path}: its {size} bytes become {unpacked}, more than {MOST_RATIO} times as many: where it is yours, save it without "
+                "compression (numpy.savez)"
+            )
         self.headers = [self._header(name) for name in self.members]
 
     def _header(self, name: str) -> TensorInfo:

@@ -1,13 +1,17 @@
 """open_tensors: what is read from each kind of file, and what is said of bad ones."""
 
+import re
 import zipfile
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+import emu
 from emu.base.errors import FileError
+from emu.cli.main import run
 from emu.files import TensorInfo, open_tensors
 
 ARRAYS = {
@@ -155,3 +159,30 @@ def test_missing_files_are_named(tmp_path, name, message):
 def test_unknown_tensor_is_named(files):
     with open_tensors(files / "many.npz") as file, pytest.raises(FileError, match="no tensor 'zz'"):
         file.read("zz")
+
+
+@pytest.mark.parametrize("names", [("a",), "abcdefgh"], ids=["one member", "eight members"])
+def test_an_archive_that_becomes_much_larger_is_refused_before_it_is_unpacked(tmp_path, capsys, monkeypatch, names):
+    """Two files of one size: the small one is read, the one beyond the limit is not, though each of its headers is right."""
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, **dict.fromkeys(names, np.zeros(1 << 20, np.float32)))
+    with open_tensors(path) as file:
+        assert len(file.tensors) == len(names) and not file.read("a").any()
+    monkeypatch.setattr("emu.files.tensors.MOST_UNPACKED", (len(names) << 22) - 1)
+    monkeypatch.setattr("zipfile.ZipFile.open", lambda *_: pytest.fail("a member was opened"))
+    for words in (["quantize", path, "--recipe", "mxfp4_torchao_floor", "-o", tmp_path / "q.safetensors"], ["analyze", path]):
+        assert run([str(word) for word in words]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "more than 64 times as many: where it is yours, save it without compression" in said
+    monkeypatch.undo()
+    np.savez(path, **dict.fromkeys(names, np.zeros(1 << 20, np.float32)))
+    monkeypatch.setattr("emu.files.tensors.MOST_UNPACKED", 1)
+    with open_tensors(path) as file:
+        assert len(file.tensors) == len(names)
+
+
+def test_only_one_module_unpacks():
+    """Whatever unpacks what somebody else packed has a limit: no other module of the package imports what can."""
+    unpacks = re.compile(r"^\s*(import|from) (gzip|bz2|lzma|zlib|zipfile|tarfile|zstandard|brotli)\b|\b(np|torch)\.load\(", re.MULTILINE)
+    found = [path.name for path in sorted(Path(emu.__file__).parent.rglob("*.py")) if unpacks.search(path.read_text(encoding="utf-8"))]
+    assert found == ["folder.py", "tensors.py", "writers.py"]  # the first and the last only write
