@@ -16,6 +16,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -75,6 +76,26 @@ def folder_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     with _hidden(Path(path)) as hidden, _made(hidden, partial(_new_folder, mode=0o777)):
         yield hidden
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder that a command fills bit by bit, while the block runs; where the file system has locks.
+
+    Raises: FileError (another command fills it), OSError (no such folder).   Tests: tests/vectors/test_vectors_builders.py.
+    """
+    with _handle(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
+        for left in reversed(range(20)):  # two seconds: workers of a killed command end within one
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not left:
+                    raise FileError(f"{folder}: another command writes into it now: wait for its end, or name another folder") from None
+                time.sleep(0.1)
+            except OSError:
+                break
+        yield
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from emu.rtl.simulate import simulator
 from emu.rtl.simulate.units import read_units
 from emu.spec.contract import ContractName, parse
 from emu.spec.registry import get, shipped_root
-from emu.vectors.build import build
+from emu.vectors.build import build_part
 from emu.vectors.files.manifest import SCHEMA, VECTORS_VERSION, file_sha256
 from emu.vectors.files.suite import Suite, load, stem_of
 
@@ -136,12 +136,12 @@ def _fill(work: Path, names: Sequence[str], suites: Sequence[str] | None, jobs: 
 def _build(vectors: Path, names: Sequence[str], suites: Sequence[str] | None, jobs: int, tell: Progress) -> None:
     """Build the suites: those asked for; else the chosen ones, and all rows of contracts that have no chosen ones."""
     if suites:
-        build(vectors, suites, names, jobs, tell)
+        build_part(vectors, suites, names, jobs, tell)
         return
     small = [name for name in names if not any(inputs.suite in CHOSEN for inputs in contract_of(parse(name)).suites())]
     for chosen, some in ((CHOSEN, [name for name in names if name not in small]), (("all",), small)):
         if some:
-            build(vectors, chosen, some, jobs, tell)
+            build_part(vectors, chosen, some, jobs, tell)
 
 
 def _stems(folder: Path) -> list[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emu.base.atomic import temporary_folder
+from emu.base.atomic import only_writer, temporary_folder
 from emu.base.errors import FileError, SpecError
 from emu.base.inputs import read_json
 from emu.base.workers import done_by_processes
@@ -61,15 +62,33 @@ def build(
     shard: (i, n): of the suites, sorted by name, the i-th of every n, i from 1; all n shards in one folder, or merged, are one run.
     cluster: workers instead of processes (emu.base.cluster); their suites are written here, so they need not share a disk.
     The same spec gives the same bytes whatever jobs and cluster are.
-    Raises: SpecError (unknown contract or suite), FileError (a foreign folder, no plan), EngineError (implementations differ: that suite is
-    not written); as emu.spec.carried.results.   Tests: tests/vectors/test_vectors_build.py, tests/vectors/test_vectors_cluster.py.
+    Raises: SpecError (unknown contract or suite), FileError (a foreign folder, one that another command fills, no plan), EngineError
+    (implementations differ: that suite is not written); as emu.spec.carried.results.
+    Tests: tests/vectors/test_vectors_build.py, tests/vectors/test_vectors_builders.py, tests/vectors/test_vectors_cluster.py.
     """
-    shipped, digests = _part(*_chosen(suites, contracts, frozen), shard)
+    plans = _part(*_chosen(suites, contracts, frozen), shard)
+    with _staying(out):
+        return _build(out, *plans, max(1, jobs), cluster, progress)
+
+
+@contextmanager
+def _staying(out: Path) -> Iterator[None]:
+    """Fill a folder as the only command, and say of an error that what is there stays. Raises: FileError."""
     try:
         check_folder(out)
-        return _build(out, shipped, digests, max(1, jobs), cluster, progress)
+        out.mkdir(parents=True, exist_ok=True)
+        with only_writer(out):
+            yield
     except OSError as error:
         raise FileError(f"{out}: {error.strerror or error}: what is finished stays, run the same command to go on") from None
+
+
+def build_part(out: Path, suites: Iterable[str], contracts: Iterable[str], jobs: int, progress: Progress | None) -> Built:
+    """Build into a folder that goes when this fails, as part of another result.
+
+    Arguments and errors: as build; OSError (a full disk), which is said of that result.
+    """
+    return _build(out, *_chosen(suites, contracts, False), max(1, jobs), None, progress)
 
 
 def _build(
@@ -315,10 +334,14 @@ def merge(out: Path, folders: Sequence[Path]) -> int:
             for file in sorted(place.iterdir()):
                 if file.name not in OTHER_FILES:
                     _take(sources, f"{place.name}/{file.name}", file)
-    for name, file in sources.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, out / name)
-    finish(out, {name.partition("/")[0] for name in sources} | {stem.partition("__")[0] for stem in digests}, digests)
+    with _staying(out):
+        (out / SCRATCH).mkdir(exist_ok=True)
+        for name, file in sources.items():
+            (out / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, out / SCRATCH / file.name)
+            os.replace(out / SCRATCH / file.name, out / name)
+        finish(out, {name.partition("/")[0] for name in sources} | {stem.partition("__")[0] for stem in digests}, digests)
+        shutil.rmtree(out / SCRATCH)
     return len(sources)
 
 
