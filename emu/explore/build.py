@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import subprocess
 from importlib.resources import files
@@ -151,7 +152,8 @@ def compiled() -> bytes:
         rows = [source / "tool" / f"{name}.c" for name in ROWS_OF]
         sources = map(str, [*sorted(source.glob("src/*/*.c")), *rows, *sorted(here.glob("*.c"))])
         command = ["clang", *FLAGS, f"-I{source}", f"-I{here}", "-o", str(module), *sources]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = os.environ | {"TMPDIR": str(folder)}  # what a killed compiler leaves goes with the folder
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason given"]
             raise ToolError(f"clang: {said[0].strip()}: the page needs clang 14 or later with the target wasm32")

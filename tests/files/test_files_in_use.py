@@ -9,26 +9,15 @@ import click
 import numpy as np
 import pytest
 from safetensors.numpy import save
-from support.writing import RECIPE, ROOT, content
+from support.writing import EVERY, RECIPE, ROOT, WRITING, content
 
 from emu.base.atomic import check_target, write_text
 from emu.base.in_use import one_command, reads
 from emu.check.targets.files_of import files_of
-from emu.cli.main import commands, run
-from emu.cli.settings import InputPath, Kernel, OutputPath
+from emu.cli.main import run
+from emu.cli.settings import InputPath, Kernel
 from emu.spec.registry import restored
 
-
-def every(command, name=()):
-    """(words, command) of each command that is no group."""
-    if not isinstance(command, click.Group):
-        return [(name, command)]
-    context = click.Context(command)
-    return [found for part in command.list_commands(context) for found in every(command.get_command(context, part), (*name, part))]
-
-
-EVERY = every(commands)
-WRITING = [(name, command, out) for name, command in EVERY for out in command.params if isinstance(out.type, OutputPath)]
 PAIRS = [
     pytest.param(name, command, out, given, id="-".join((*name, out.name, given.name)))
     for name, command, out in WRITING

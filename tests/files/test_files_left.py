@@ -102,7 +102,8 @@ def test_what_is_of_others_or_cannot_be_locked_stays(place, monkeypatch, reason)
     left = place / f".out.{TOKEN}.part"
     left.mkdir()
     if reason == "owner":
-        monkeypatch.setattr(os, "geteuid", lambda number=os.geteuid(): number + 1)
+        number = os.geteuid() + 1
+        monkeypatch.setattr(os, "geteuid", lambda: number)
     else:
 
         def unsupported(_handle, _how):
@@ -161,6 +162,26 @@ def test_a_folder_that_a_process_keeps_goes_with_it(place, end):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert names(place) == set()
     assert "ignored" not in done.stderr
+
+
+def test_a_killed_compiler_of_the_explorer_leaves_nothing_after_the_next(place):
+    """The compiler is a script that waits, and puts a file where a compiler has its own."""
+    (place / "bin").mkdir()
+    (place / "tmp").mkdir()
+    for name in ("clang", "wasm-ld"):
+        (place / "bin" / name).write_text(f'#!/bin/sh\n: > "$TMPDIR/scrap.o"\n[ -e {place}/go ] || exec sleep 60\nexit 1\n')
+        (place / "bin" / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{place / 'bin'}:{os.environ['PATH']}", "TMPDIR": str(place / "tmp")}
+    command = [sys.executable, "-m", "emu", "explore", "--out", "page.html"]
+    first = subprocess.Popen(command, env=environment, start_new_session=True)
+    while not [*(place / "tmp").glob("*/scrap.o")]:
+        assert first.poll() is None, "it ended before it compiled"
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    assert names(place / "tmp"), "a kill should leave something, or this asks nothing"
+    (place / "go").touch()
+    assert subprocess.run(command, env=environment, capture_output=True).returncode == 5
+    assert names(place / "tmp") == set() and names(place) == {"bin", "tmp", "go"}
 
 
 def test_every_temporary_folder_of_the_package_is_made_in_one_place():

@@ -13,15 +13,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from safetensors.numpy import save as save_safetensors
 
-from emu.cli.main import main, run
+from emu.cli.main import commands, main, run
+from emu.cli.settings import OutputPath
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPE = "mxfp4_torchao_floor"
 LONG = ("vectors", "delivered", "delivered.zip")  # seconds each
 SLOW = (*LONG, "probe", "record.json", "plot.svg")  # over half a second
+
+
+def every(command: click.Command, name: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    """(words, command) of each command that is no group."""
+    if not isinstance(command, click.Group):
+        return [(name, command)]
+    context = click.Context(command)
+    return [found for part in command.list_commands(context) for found in every(command.get_command(context, part), (*name, part))]
+
+
+EVERY = every(commands)
+WRITING = [(name, command, out) for name, command in EVERY for out in command.params if isinstance(out.type, OutputPath)]
 
 
 def write_inputs(folder: Path) -> None:
@@ -62,6 +76,38 @@ COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "store": lambda here, out: ["convert-checkpoint", here / "q.safetensors", "--to", "compressed_tensors_mxfp4", "-o", out],
 }
 
+SUITE = ROOT / "vectors" / "decode" / "decode__e2m1_to_fp32__exact__all.mem"
+BLOCKS = [word for name, digits in (("a", "2"), ("b", "9")) for word in (f"--{name}", digits + "0" * 31 + digits + "0" * 31)]
+
+
+def _built(here: Path) -> Path:
+    """Return the folder of a build, made when it is first asked for."""
+    if not (here / "built").exists():
+        assert run(["vectors", "build", "--suite", "all", "--contract", "decode/e2m1", "--out", str(here / "built"), "--quiet"]) == 0
+    return here / "built"
+
+
+# the others, which are only killed: every command has a line here, above or in NOT_KILLED
+MORE: dict[str, Callable[[Path, Path], list[Any]]] = {
+    "waves.vcd": lambda _, out: ["explain", "dot", "blackwell_mxf4_b32_ue8m0", *BLOCKS, "--sa", "3728", "--sb", "3729", "--vcd", out],
+    "cover.json": lambda _, out: ["vectors", "cover", SUITE, "--out", out],
+    "merged": lambda here, out: ["vectors", "merge", _built(here), "--out", out],
+    "sweeps.json": lambda _, out: ["sweep", "-o", out, "--only", "special", "--only", "bf16", "--only", "e2m1"],
+    "pages": lambda _, out: ["docs", "build", "--spec", ROOT / "tests" / "spec" / "user", "--out", out, "--force"],
+}
+# command: why it is not killed here
+NOT_KILLED = {
+    "explore": "its compiler outlives it: tests/files/test_files_left.py",
+    "explain mismatch": "writes the waves of explain dot",
+    "study tensor": "writes as study bias",
+    "study scales": "writes as study bias",
+    "vectors kill": "reads records that take hours",
+    "rtl run": "starts a simulator; its own folder is temporary_folder's",
+    "rtl prove": "starts a prover; its own folder is temporary_folder's",
+    "rtl mutants": "starts a prover; its own folder is temporary_folder's",
+    "rtl sweep": "starts a simulator; its own folder is temporary_folder's",
+}
+
 
 _warm: set[str] = set()
 
@@ -70,7 +116,7 @@ def warm(name: str, inputs: Path) -> None:
     """Run a command once in this process, whose children then have its modules and tables at once, also one that may not read them."""
     if name not in _warm:
         with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as other:
-            assert run([*map(str, COMMANDS[name](inputs, Path(other) / name)), "--quiet"]) == 0
+            assert run([*map(str, (COMMANDS | MORE)[name](inputs, Path(other) / name)), "--quiet"]) == 0
         _warm.add(name)
 
 
