@@ -95,8 +95,13 @@ def bench(clone: Clone, process: int) -> Bench:
     """
     for root in (Path(clone.root), Path.cwd()):
         if (root / ".git").exists() and state_of(root, clone.record) == clone.state:
-            return Bench(root, _PLACES.enter_context(temporary_folder("blind")))
+            return Bench(root, new_place())
     raise FileError(f"cluster: {Path.cwd()} of a worker has other files, packages or Python than {clone.root}: start it in an equal clone")
+
+
+def new_place() -> Path:
+    """Return a new folder that goes when the process ends."""
+    return _PLACES.enter_context(temporary_folder("blind"))
 
 
 _PLACES: Final = ExitStack()  # they go when the process ends
