@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -61,41 +59,10 @@ def _browse(address: str) -> None:
 
 
 def _serve(page: bytes, port: int, place: str) -> None:
-    """Answer every request with the page until somebody interrupts. Raises: FileError (the port is taken)."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    """Answer with the page until somebody interrupts. Raises: FileError (the port is taken)."""
+    from emu.explore.serve import served
 
-    from emu.base.errors import FileError
-
-    class Answer(BaseHTTPRequestHandler):
-        """The page under /, nothing else."""
-
-        def do_GET(self) -> None:
-            """Send the page."""
-            if self.path.partition("?")[0] != "/":
-                self.send_error(404)
-                return
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing of requests."""
-
-    class Server(ThreadingHTTPServer):
-        """One that goes on without a word where a browser leaves before it has read the answer."""
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Report what is no lost connection."""
-            if not isinstance(sys.exception(), ConnectionError):
-                super().handle_error(request, client_address)
-
-    try:
-        server = Server(("127.0.0.1", port), Answer)
-    except OSError as error:
-        raise FileError(f"port {port}: {error.strerror}: name another with --port, or 0 for any that is free") from None
-    with server:
+    with served(page, port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}/"
         click.echo(f"{address} (Ctrl-C ends it)")
         if place:

@@ -35,8 +35,9 @@ def _leave(address: str) -> None:
     """Ask for the page, and reset the connection with most of it unread: what is written then fails."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)  # too little for the page to be gone before
-        client.connect(("127.0.0.1", int(address.rstrip("/").rpartition(":")[2])))
-        client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        host = address.removeprefix("http://").rstrip("/")
+        client.connect(("127.0.0.1", int(host.rpartition(":")[2])))
+        client.sendall(f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
         assert client.recv(1) == b"H"
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
