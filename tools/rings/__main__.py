@@ -24,7 +24,6 @@ from typing import Final
 from tools.rings.run import LEFT_OUT, OPEN, PASSED, Runner, as_text, summary, write
 from tools.rings.steps import RINGS, TABLE, RingError, Step, all_steps, of_ring, with_needs
 
-ANSWER: Final = 10.0  # seconds within which a scheduler must run a task before the first step begins
 PATIENCE: Final = 3.0
 
 
@@ -72,11 +71,13 @@ def _checked(address: str) -> str:
 
 def _silent(address: str) -> str:
     """Return why a cluster does not answer; nothing where it does."""
-    from emu.base.cluster import LOCAL, done_by_cluster
+    from emu.base.cluster import LOCAL, workers_of
     from emu.base.errors import ToolError
 
     try:
-        list(() if address.startswith(LOCAL) else done_by_cluster(str, [""], address, ANSWER))
+        if not address.startswith(LOCAL):
+            with workers_of(address) as workers:
+                workers.reached()
     except ToolError as error:
         return str(error)
     return ""
