@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from support.cluster import need_cluster
 
-from emu.base import cluster
 from emu.base.errors import EngineError, FileError
 from tools.blind import __main__ as command
 from tools.blind import judge
@@ -416,13 +415,12 @@ def one_line(capsys) -> str:
     return err
 
 
-@pytest.mark.exhaustive  # Dask waits some seconds for a scheduler
-def test_no_scheduler_is_something_missing(clone, capsys, monkeypatch):
+@pytest.mark.exhaustive  # the clone is made
+def test_no_scheduler_is_something_missing(clone, capsys):
     need_cluster()
     pytest.importorskip("cosmic_ray", reason="the mutants are those of Cosmic Ray: pip install -c constraints.txt cosmic-ray")
-    monkeypatch.setattr(command, "done_by_cluster", lambda *given: cluster.done_by_cluster(*given, 0.1))
     assert run(clone, "no.json", "--cluster", "tcp://127.0.0.1:1") == (5, b"")
-    assert "no scheduler answers at tcp://127.0.0.1:1" in one_line(capsys)
+    assert "cluster tcp://127.0.0.1:1: no scheduler listens there" in one_line(capsys)
 
 
 def test_a_bench_is_made_in_an_equal_clone_alone(clone, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -281,6 +282,99 @@ def test_no_scheduler_and_no_worker(tmp_path: Path) -> None:
         list(done_by_cluster(str, [1], lonely.address, patience=3))
     lonely.kill(scheduler=True, workers=0)
     assert time.monotonic() - begin < cluster.PATIENCE
+
+
+SLEEPER = """
+import sys, time
+from emu.base.cluster import workers_of
+from emu.base.errors import ToolError
+if __name__ == "__main__":
+    try:
+        with workers_of(sys.argv[1], 600.0) as workers:
+            for index, _ in workers.done(time.sleep, [0.0, *map(float, sys.argv[2:])]):
+                workers.patience = 5.0
+                print(index, flush=True)
+    except ToolError as error:
+        sys.exit(f"emu: {error}")
+"""
+
+
+@contextmanager
+def _sleeper(folder: Path, address: str, *seconds: str) -> Iterator[subprocess.Popen[str]]:
+    """Give a process whose tasks sleep, and which is patient for 5 seconds, when the first is done."""
+    (folder / "sleeper.py").write_text(SLEEPER, encoding="utf-8")
+    command = [sys.executable, str(folder / "sleeper.py"), address, *seconds]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline() == "0\n", process.stderr.read()
+            yield process
+        finally:
+            process.kill()
+
+
+def _later(err: str) -> list[str]:
+    """Return what a sleeper said, but for its wait for the first answer, which takes as long as workers take to start."""
+    return [line for line in err.splitlines() if "at most 600 seconds" not in line]
+
+
+@pytest.mark.parametrize(
+    ("lost", "lacks", "awaited"),
+    [
+        (lambda dask: dask.kill(scheduler=True, workers=0), "no scheduler answers", "the scheduler"),
+        (lambda dask: dask.scheduler.send_signal(signal.SIGSTOP), "no scheduler answers", "the scheduler"),
+        (lambda dask: dask.kill(workers=2), "no worker", "a worker"),
+    ],
+    ids=["scheduler killed", "scheduler stopped", "workers killed"],
+)
+def test_what_does_not_come_back_is_told_and_ends_the_command(
+    dask: Cluster, tmp_path: Path, lost: Callable[[Cluster], None], lacks: str, awaited: str
+) -> None:
+    """A line while it waits and one when it ends; nothing of the library's, when Python ends neither."""
+    with _sleeper(tmp_path, dask.address, *["100"] * 8) as process:
+        lost(dask)
+        out, err = process.communicate(timeout=120)
+    *told, last = [line.removeprefix(f"emu: cluster {dask.address}: ") for line in _later(err)]
+    assert (process.returncode, out) == (1, "")
+    assert last == f"{lacks} for 5 seconds: start it again and give the same command, which goes on"
+    assert {*told} == {f"{lacks}: waiting for {awaited}, at most 5 seconds"}
+
+
+def test_a_stopped_worker_is_let_go_and_its_tasks_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/scale.md says it: by the scheduler's worker-ttl, 300 seconds where nobody sets another."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "5s")
+    dask = Cluster(tmp_path)
+    dask.start(2)
+    try:
+        with _sleeper(tmp_path, dask.address, *["0.1"] * 30) as process:
+            dask.workers[0].send_signal(signal.SIGSTOP)
+            out, err = process.communicate(timeout=300)
+        assert (process.returncode, sorted(map(int, out.split())), _later(err)) == (0, list(range(1, 31)), [])
+    finally:
+        dask.kill(scheduler=True, workers=2)
+
+
+def test_a_killed_command_leaves_no_task_and_no_process(dask: Cluster, tmp_path: Path) -> None:
+    import distributed
+    import psutil
+
+    with _sleeper(tmp_path, dask.address, *["1"] * 100) as process:
+        process.kill()
+    with distributed.Client(dask.address, set_as_default=False) as client:
+        for _ in range(600):
+            if not (left := client.run_on_scheduler(_tasks)):
+                break
+            time.sleep(0.1)
+    assert left == []
+    with _sleeper(tmp_path, "local:2", *["1"] * 100) as process:
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) >= 2
+        process.kill()
+    assert psutil.wait_procs(children, timeout=120)[1] == []
+
+
+def _tasks(dask_scheduler: Any) -> list[str]:
+    return [str(key) for key in dask_scheduler.tasks]
 
 
 def test_two_on_one_machine_say_nothing(recwarn: pytest.WarningsRecorder) -> None:
