@@ -204,7 +204,12 @@ class Workers:
                     if index < 0:
                         break
                     left[index], last = task, index
-                new.append(client.submit(function, left[index], key=f"emu-{run}-{index}", pure=False))
+                try:
+                    new.append(client.submit(function, left[index], key=f"emu-{run}-{index}", pure=False))
+                except Exception:
+                    if client.status == "running":
+                        raise
+                    raise _Gone from None  # it was closed in this moment
                 places[new[-1]] = index
             return new
 
@@ -226,9 +231,11 @@ class Workers:
     def _until(self, arrived: Callable[[float], bool]) -> None:
         """Return when something has arrived, within so many seconds or later. Raises: _Gone (nobody is there to send it)."""
         while not arrived(_ASKED):
+            away = self._away
             with self._waiting():
                 if not self._threads():
                     raise _Gone
+            self._away = away  # an answer may be slow
 
     def _result(self, future: Any) -> Any:
         """Return what a task gave. Raises: what it raised; _Gone; ToolError."""
