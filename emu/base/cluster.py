@@ -324,7 +324,7 @@ def _client(distributed: Any, place: str, seconds: float) -> Any:
     client = distributed.Client.__new__(distributed.Client)
     client.start = partial(client.start, callback_timeout=seconds)  # else it waits for ever for one that listens and says nothing
     try:
-        client.__init__(place, set_as_default=False, timeout="5s")
+        client.__init__(place, set_as_default=False, timeout="10s")
     except BaseException:
         client.status = "closed"  # else it says that it did not close, when it is collected
         raise
