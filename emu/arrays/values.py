@@ -38,11 +38,19 @@ _DTYPE_OF_FORMAT: dict[BinaryFormat, str] = {"binary16": "float16", "binary32": 
 
 
 def plain_array(x: Any, name: str) -> NDArray[Any]:
-    """Return an argument as an array. Raises: OperandError when it is none, such as lists of different lengths."""
+    """Return an argument as an array in the byte order of this machine; a view where it can be.
+
+    Raises: OperandError when it is none, such as lists of different lengths.
+    """
     try:
-        return np.asarray(x)
+        return native(np.asarray(x))
     except ValueError as error:
         raise OperandError(f"{name} is no array ({str(error).split('.')[0]}): give rows of one length") from None
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the byte order of this machine: codes are views of the memory."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def whole_number(value: Any, name: str) -> int:
@@ -61,11 +69,9 @@ def to_codes(x: Any, source: str | Format | None = None, argument: str = "source
     Raises: OperandError (another dtype; integers without source; source against the dtype; codes too wide), OpenError (an unused high bit).
     """
     array = plain_array(x, "x")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
     if source is None:
         if _dtype_name(array.dtype) not in _FORMAT_OF_DTYPE:
-            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or integer codes with source=")
+            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or integer codes with {argument}=")
         fmt: Format = get("format", _FORMAT_OF_DTYPE[_dtype_name(array.dtype)])
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     fmt = get("format", source)
@@ -84,7 +90,7 @@ def check_codes(array: NDArray[Any], fmt: Format, name: str = "") -> Codes:
     array: integers of any width, signed where none is negative.   name: what they are, for the message.
     Raises: OperandError (no integers, negative, too wide), OpenError (a bit is set that the format leaves unused).
     """
-    where = f"{name}: " if name else ""
+    where, array = f"{name}: " if name else "", native(array)
     if array.dtype.kind not in "iu":
         raise OperandError(f"{where}{fmt.id} codes are integers, not {array.dtype}")
     if array.dtype.kind == "i":

@@ -81,7 +81,7 @@ def slices(length: int, step: int, size: int, jobs: int) -> list[slice]:
     size: elements of the whole, of which a part has LEAST or more.
     """
     count = max(1, min(-(-length // step), size // LEAST, EACH * jobs))
-    each = -(-length // (step * count)) * step
+    each = max(1, -(-length // (step * count))) * step
     return [slice(begin, min(begin + each, length)) for begin in range(0, length, each)]
 
 

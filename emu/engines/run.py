@@ -109,6 +109,8 @@ def run_operate(
 ) -> NDArray[Any]:
     """Operate on codes of one shape with an engine; codes or truth values. Raises: as the engines."""
     chosen = choose("operate", engine, name, formats, to, rounding)
+    if OPERATIONS[name].gives == "number":
+        derive.policy_entry(policy, to)  # refused without operands too
     if chosen == "c_ref":
         from emu.engines.c_ref.operate import operate as operate_c
 

@@ -16,6 +16,7 @@ from emu.engines.numpy.program import Machine
 from emu.spec import derive
 from emu.spec.ieee import binary_format, is_binary32, is_within
 from emu.spec.models import Format, Recipe
+from emu.spec.models.format import FloatFacts
 from emu.spec.programs.lowering import LoweredProgram, lower
 from emu.spec.programs.program import Program, dequantize_program, padded_size, quantize_program
 from emu.spec.programs.types import Extent, extent_of
@@ -220,7 +221,7 @@ def _transposed(part: Array) -> Array:
 
 def to_values(codes: Codes, source: Format) -> F32:
     """Return source codes as float32 values, exact. Raises: OperandError when a value is no binary32 number."""
-    if derive.codes(source).bits <= 16 or is_within(source, tables.fp32()):
+    if not isinstance(source.facts, FloatFacts) or is_within(source, tables.fp32()):
         return to_fp32(codes, source)
     if binary_format(source) == "binary64":
         wide, lost = codes.view(np.float64), np.zeros(codes.shape, np.bool_)

@@ -188,16 +188,16 @@ def to_fp64(codes: Codes, source: Format) -> NDArray[np.float64]:
     if binary_format(source) is not None:
         with np.errstate(invalid="ignore"):
             return to_fp32(codes, source).astype(np.float64)
-    if not isinstance(source.facts, FloatFacts) or source.facts.subnormals == "no":
+    if not isinstance(source.facts, FloatFacts):
         return tables.decode_table(source, tables.fp64())[codes].view(np.float64)
     values, lost = wide_values(codes, source)
     if lost.any():
-        raise OperandError(f"a {source.id} value is no binary64 number: use engine='exact'")
+        raise OperandError(f"a {source.id} value is no binary64 number: no array of values holds it, keep its codes")
     return values
 
 
 def wide_values(codes: Codes, source: Format) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return codes of a float format with subnormals as binary64, and where a value is no binary64 number; NaN keeps its sign."""
+    """Return codes of a float format as binary64, and where a value is no binary64 number; NaN keeps its sign."""
     fields = split(codes, source)
     special = fields.nan | fields.inf
     size = np.where(special, 0, fields.significand).astype(np.float64)  # at most 53 bits
@@ -227,10 +227,10 @@ def to_fp32(codes: Codes, source: Format) -> NDArray[np.float32]:
         with np.errstate(all="ignore"):
             values = exact.astype(np.float32)
         if not bool(((values == exact) | np.isnan(exact)).all()):
-            raise OperandError(f"{source.id}: some values do not fit binary32: use engine='exact'")
+            raise OperandError(f"a {source.id} value is no binary32 number: convert the array first")
         return values
-    bits, fields = derive.codes(source).bits, isinstance(source.facts, FloatFacts) and source.facts.subnormals == "yes"
-    if bits > 8 and fields and is_within(source, tables.fp32()):
+    bits = derive.codes(source).bits
+    if bits > 8 and isinstance(source.facts, FloatFacts) and is_within(source, tables.fp32()):
         with np.errstate(all="ignore"):
             return wide_values(codes, source)[0].astype(np.float32)
     if bits > 16 or not is_within(source, tables.fp32()):  # no table: only the values that are there must be binary32 numbers

@@ -29,13 +29,13 @@ class Fields(NamedTuple):
 
 
 def split(codes: NDArray[np.unsignedinteger], fmt: Format) -> Fields:
-    """Return the fields of codes of a float format with subnormals.
+    """Return the fields of codes of a float format.
 
     codes: unsigned, any shape.   Raises: EngineError for another class of format.
     """
     facts = fmt.facts
-    if not isinstance(facts, FloatFacts) or facts.subnormals == "no":
-        raise EngineError(f"engine numpy takes sources of a float format with subnormals, not {fmt.id}: use engine='exact'")
+    if not isinstance(facts, FloatFacts):
+        raise EngineError(f"engine numpy reads the fields of float formats, not of {fmt.id}: use engine='exact'")
     derived = derive.codes(fmt)
     check_width(codes, fmt)
     wide = codes.astype(np.uint64)
@@ -46,8 +46,9 @@ def split(codes: NDArray[np.unsignedinteger], fmt: Format) -> Fields:
     nan = (magnitude >= top) & ~inf if facts.nan == "ieee" else np.isin(wide, np.array(derived.nan, np.uint64))
     field = (magnitude >> np.uint64(facts.frac_bits)).astype(np.int64)
     fraction = magnitude & np.uint64((1 << facts.frac_bits) - 1)
-    significand = np.where(field > 0, fraction | np.uint64(1 << facts.frac_bits), fraction)
-    lsb_exp = np.maximum(field, 1) - (facts.bias + facts.frac_bits)
+    least = int(facts.subnormals == "yes")  # the lowest exponent field whose codes have a hidden bit
+    significand = np.where(field >= least, fraction | np.uint64(1 << facts.frac_bits), fraction)
+    lsb_exp = np.maximum(field, least) - (facts.bias + facts.frac_bits)
     return Fields(sign, nan, inf, significand, lsb_exp, lsb_exp + top_bit(significand))
 
 

@@ -25,7 +25,7 @@ Codes = NDArray[Any]
 def tensor_of(array: Codes) -> torch.Tensor:
     """Return an array of codes as a tensor that shares its memory (a copy where a stride is negative)."""
     if any(stride < 0 for stride in array.strides):
-        array = np.ascontiguousarray(array)
+        array = array.copy()  # of one element too, whose stride NumPy leaves as it is in what it calls contiguous
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # read-only arrays: nothing in this engine writes into its operands
         return torch.from_numpy(array)
