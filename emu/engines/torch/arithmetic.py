@@ -63,7 +63,7 @@ def apply(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
     if item.type.is_code:
         return _code_result(item, v)
     if op not in ("round", "fma", *_SINGLE) or item.to is None or item.rounding is None:
-        raise EngineError(f"engine torch: step {item.out}: it has no operation {op}: use engine='exact'")
+        raise EngineError(f"engine torch: step {item.out}: it has no operation {op}: engine exact does it")
     if op == "round":
         unbounded = step.overflow == "none"
         return round_unbounded(v[0], item.to, item.rounding) if unbounded else round_values(v[0], item.to, item.rounding)
@@ -80,7 +80,7 @@ def _code_result(item: Instruction, v: list[torch.Tensor]) -> torch.Tensor:
         return nearest_codes(v[0], v[1], item.to, item.rounding)
     if item.op == "wrap" and item.to is not None:
         return wrapped(v[0], item.to)
-    raise EngineError(f"engine torch: step {item.out}: it has no operation {item.op}: use engine='exact'")
+    raise EngineError(f"engine torch: step {item.out}: it has no operation {item.op}: engine exact does it")
 
 
 _SINGLE = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}

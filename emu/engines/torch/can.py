@@ -66,7 +66,7 @@ def require_program(program: Program) -> None:
     """Check that this engine runs a recipe's program. Raises: EngineError for what `fault` says."""
     why = fault(program)
     if why is not None:
-        raise EngineError(f"engine torch does not do this program ({why}): use engine='exact'")
+        raise EngineError(f"engine torch does not do this program ({why}): engine exact does it")
 
 
 def dot_fault(plan: DatapathPlan) -> str | None:

@@ -53,7 +53,7 @@ def _make_steps(fmt: Format) -> Steps:
     minus = [code for value, sign, code in signed if value == 0 and sign != 0]
     zeros = ((plus or minus)[0], (minus or plus)[0]) if plus or minus else None
     if any(a < 0 < b for a, b in pairwise(points)):
-        raise EngineError(f"{fmt.id}: no value at zero between two neighbours of different sign; use engine='exact'")
+        raise EngineError(f"{fmt.id}: no value at zero between two neighbours of different sign; engine exact does it")
     lows = [plus[0] if point == 0 and plus else code for point, code in zip(points, first, strict=True)]
     tie = [_tie(fmt, lows[i], first[i + 1], points[i + 1] <= 0) for i in range(len(points) - 1)]
     middles = [(a + b) / 2 for a, b in pairwise(points)]
@@ -63,7 +63,7 @@ def _make_steps(fmt: Format) -> Steps:
 def _exact_floats(numbers: list[Fraction], fmt: Format) -> list[float]:
     found = [float(number) for number in numbers]
     if any(Fraction(value) != number for value, number in zip(found, numbers, strict=True)):
-        raise EngineError(f"{fmt.id}: a threshold is no binary64 number; use engine='exact'")
+        raise EngineError(f"{fmt.id}: a threshold is no binary64 number; engine exact does it")
     return found
 
 
@@ -84,7 +84,7 @@ def encode_codebook(x: Number, fmt: Format, rounding: Rounding, entry: EntryCode
     x: significands of at most 53 bits.   Raises: EngineError (a rounding that draws or asks for code order).
     """
     if rounding.random_bits or derive.needs_code_order(rounding):
-        raise EngineError(f"engine torch rounds to codebooks by value, not with {rounding.id}: use engine='exact'")
+        raise EngineError(f"engine torch rounds to codebooks by value, not with {rounding.id}: engine exact does it")
     steps, half = _steps(fmt), x.lsb_exp // 2
     value = torch.where(x.sign, -x.significand, x.significand).to(torch.float64) * _power(half) * _power(x.lsb_exp - half)
     value = torch.where(x.inf, torch.where(x.sign, -torch.inf, torch.inf), value)

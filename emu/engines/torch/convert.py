@@ -39,7 +39,7 @@ def convert(
     Source: sources of policy and rounding.   Tests: tests/engines/torch/test_torch_convert.py.
     """
     if not can_convert(source, fmt, rounding):
-        raise EngineError(f"engine torch does not convert to {fmt.id} with {rounding.id}: use engine='exact'")
+        raise EngineError(f"engine torch does not convert to {fmt.id} with {rounding.id}: engine exact does it")
     entry = derive.policy_entry(policy, fmt)
     drawn = element_random(random, rounding, codes.shape)
     flat = codes.contiguous().view(-1)

@@ -79,7 +79,7 @@ def refuse(plan: DatapathPlan) -> None:
     """Refuse a plan that this engine does not do. Raises: EngineError."""
     why = dot_fault(plan)
     if why is not None:
-        raise EngineError(f"engine torch does not do {plan.name} ({why}): use engine='exact'")
+        raise EngineError(f"engine torch does not do {plan.name} ({why}): engine exact does it")
 
 
 def check_codes(a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor | None, scale_b: torch.Tensor | None, plan: DatapathPlan) -> None:

@@ -127,7 +127,7 @@ def _check(
     """Refuse a plan that this engine does not do, words and codes that do not fit. Raises: as dot."""
     why = levels_fault(plan)
     if why is not None:
-        raise EngineError(f"engine torch does not do {plan.name} ({why}): use engine='exact'")
+        raise EngineError(f"engine torch does not do {plan.name} ({why}): engine exact does it")
     _check_random(random, a.shape[1], plan)
     _check_codes(a, b, scale_a, scale_b, plan)
 

@@ -129,7 +129,7 @@ def codebook_values(fmt: Format) -> list[tuple[bool, Fraction]]:
     codes = [as_int64(int(text[i : i + digits], 16)) for i in range(0, len(text), digits)]
     found = split(torch.tensor(codes, dtype=torch.int64), source)
     if bool((found.nan | found.inf).any()):
-        raise EngineError(f"engine torch takes codebooks of finite values: use engine='exact' for {fmt.id}")
+        raise EngineError(f"engine torch takes codebooks of finite values: engine exact takes {fmt.id}")
     pairs = zip(found.sign.tolist(), found.significand.tolist(), found.lsb_exp.tolist(), strict=True)
     return [(sign, significand * Fraction(2) ** lsb_exp) for sign, significand, lsb_exp in pairs]
 
@@ -140,7 +140,7 @@ def codebook_rows(fmt: Format) -> tuple[list[bool], list[int], list[int]]:
     for sign, magnitude in codebook_values(fmt):
         power = magnitude.denominator.bit_length() - 1
         if magnitude.denominator != 1 << power or magnitude.numerator.bit_length() > MOST_BITS:
-            raise EngineError(f"engine torch takes codebooks of binary fractions: use engine='exact' for {fmt.id}")
+            raise EngineError(f"engine torch takes codebooks of binary fractions: engine exact takes {fmt.id}")
         signs.append(sign)
         significands.append(magnitude.numerator)
         lsb_exps.append(-power)

@@ -41,7 +41,7 @@ def operate(
     Source: IEEE P3109 interim report 4.0.   Tests: tests/engines/torch/test_torch_operate.py.
     """
     if not can_operate(name, formats, to, rounding):
-        raise EngineError(f"engine torch cannot operate {name} on this: use engine='exact'")
+        raise EngineError(f"engine torch cannot operate {name} on this: engine exact does it")
     gives = OPERATIONS[name].gives
     flat = [part.contiguous().view(-1) for part in codes]
     out = torch.empty(flat[0].shape, dtype=torch.bool if gives == "truth" else code_dtype(to), device=codes[0].device)

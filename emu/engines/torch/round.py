@@ -46,7 +46,7 @@ def grid_of(fmt: Format) -> TargetGrid | int:
     if isinstance(facts, ExponentFacts):
         return TargetGrid(0, facts.bias, -facts.bias, False)
     if isinstance(facts, CodebookFacts):
-        raise EngineError(f"{fmt.id} is a codebook: its grid does not go on above the maximum; use engine='exact'")
+        raise EngineError(f"{fmt.id} is a codebook: its grid does not go on above the maximum; engine exact does it")
     with_zero = facts.subnormals == "yes"
     return TargetGrid(facts.frac_bits, facts.bias, int(with_zero) - facts.bias, with_zero)
 

@@ -142,6 +142,6 @@ def check_environment(device: torch.device | str = "cpu") -> None:
     left, right = (torch.tensor(bits, dtype=torch.int32, device=device).view(torch.float32) for bits in (_LEFT, _RIGHT))
     found = torch.cat([left[:2] * right[:2], left[2:] + right[2:]]).view(torch.int32).tolist()
     if found[:2] != list(_FOUND[:2]):
-        raise EngineError("torch flushes subnormals to zero here: torch.set_flush_denormal(False), or use engine='exact'")
+        raise EngineError("torch flushes subnormals to zero here: torch.set_flush_denormal(False), or take another engine")
     if found[2:] != list(_FOUND[2:]):
-        raise EngineError("torch does not round to nearest even here: restore the rounding mode, or use engine='exact'")
+        raise EngineError("torch does not round to nearest even here: restore the rounding mode, or take another engine")

@@ -30,7 +30,7 @@ def transform(codes: torch.Tensor, source: Format, chosen: Transform, signs: int
     """
     size = chosen.facts.size
     if not can_transform(chosen, source):
-        raise EngineError(f"engine torch does not do transform {chosen.id} on {source.id}: use engine='exact'")
+        raise EngineError(f"engine torch does not do transform {chosen.id} on {source.id}: engine exact does it")
     if codes.ndim == 0 or codes.shape[-1] % size:
         raise ShapeError(f"transform {chosen.id} rotates {size} elements: the last axis must be a multiple of it")
     check_environment(codes.device)
@@ -87,7 +87,7 @@ def rotate(values: torch.Tensor, chosen: Transform, signs: int | None = None) ->
     """Return rotated values on the grid of the result format. values: float32 [groups, size], not changed."""
     facts = chosen.facts
     if not is_binary32(get("format", facts.sum_format)):
-        raise EngineError(f"engine torch adds in fp32, not {facts.sum_format}: use engine='exact'")
+        raise EngineError(f"engine torch adds in fp32, not {facts.sum_format}: engine exact does it")
     mask = sign_mask(chosen, signs)
     flips = torch.tensor([[-0x80000000 * (mask >> i & 1)] for i in range(facts.size)], dtype=torch.int32, device=values.device)
     rows = (values.t().contiguous().view(torch.int32) ^ flips).view(torch.float32)
