@@ -17,7 +17,7 @@ from emu.cli.settings import common_options, note, print_json, print_table, prog
 from emu.spec import KINDS, get, names
 from emu.spec.carried import facts_of_all
 from emu.spec.models import PLURALS
-from emu.spec.registry import broken
+from emu.spec.registry import broken_causes
 from emu.vectors.files.manifest import VECTORS_VERSION
 
 LIBRARIES = ("numpy", "ml_dtypes", "pydantic", "PyYAML", "safetensors", "click", "rich", "matplotlib", "cffi", "torch", "triton", "torchao")
@@ -76,7 +76,7 @@ def _facts() -> tuple[str, str]:
 
 
 def _spec() -> Iterator[Check]:
-    yield from (Check(path.name, "WRONG", fault) for path, fault in broken().items())
+    yield from (Check("spec files", "WRONG", f"{fault} ({left_out})") for fault, left_out in broken_causes().items())
     with progress() as bar:
         for kind in KINDS:
             held, total, bad = 0, 0, False

@@ -22,7 +22,7 @@ from rich.text import Text
 from emu.base.atomic import check_target
 from emu.base.cluster import checked_address
 from emu.base.in_use import check_apart, reads, writes
-from emu.spec.registry import broken, load_spec
+from emu.spec.registry import broken_causes, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 WIDE = 200
@@ -87,12 +87,12 @@ def settings_of(ctx: click.Context | None = None) -> Settings:
 
 
 def _add_spec(_ctx: click.Context, _parameter: click.Parameter, folders: tuple[str, ...]) -> tuple[str, ...]:
-    before = set(broken())
+    before = set(broken_causes())
     for folder in folders:
         load_spec(folder, skip_broken=True)
-    for path, fault in broken().items():
-        if path not in before:
-            say_error(f"{fault} ({path.name} is left out)")
+    for fault, left_out in broken_causes().items():
+        if fault not in before:
+            say_error(f"{fault} ({left_out})")
     return folders
 
 

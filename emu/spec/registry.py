@@ -28,6 +28,7 @@ __all__ = [
     "added",
     "added_folders",
     "broken",
+    "broken_causes",
     "digest",
     "get",
     "isolated",
@@ -472,6 +473,20 @@ def load_spec(folder: str | Path, *, skip_broken: bool = False) -> tuple[str, ..
 def broken() -> dict[Path, str]:
     """Return the files that load_spec left out, and what is wrong with each."""
     return _DEFAULT.broken()
+
+
+def broken_causes() -> dict[str, str]:
+    """Return what is wrong with the files that load_spec left out, each cause once: its line -> the file left out, and how many need it."""
+    files: dict[str, list[Path]] = {}
+    for path, fault in broken().items():
+        files.setdefault(fault, []).append(path)
+    told = {}
+    for fault, paths in files.items():
+        own = next((path for path in paths if fault.startswith(f"{path}:")), paths[0])
+        others = len(paths) - 1
+        need = "" if not others else " and one more that needs it" if others == 1 else f" and {others} more that need it"
+        told[fault] = f"{own.name}{need} {'are' if others else 'is'} left out"
+    return told
 
 
 def isolated(root: Path) -> AbstractContextManager[None]:

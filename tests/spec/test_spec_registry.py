@@ -10,7 +10,7 @@ import pytest
 
 from emu.base.errors import SpecError
 from emu.spec import KINDS, digest, get, load_spec, names
-from emu.spec.registry import added_folders, broken, isolated, restored, shipped_root
+from emu.spec.registry import added_folders, broken, broken_causes, isolated, restored, shipped_root
 
 ALL = [(kind, name) for kind in KINDS for name in names(kind)]
 
@@ -199,6 +199,22 @@ def test_what_needs_a_broken_file_is_left_out_too(own_registry: None, tmp_path: 
     (tmp_path / "z_bad.yaml").write_text("kind: no\n", encoding="utf-8")
     assert load_spec(tmp_path, skip_broken=True) == ()
     assert {path.name for path in broken()} == {"a_user.yaml", "z_bad.yaml"}
+
+
+@pytest.mark.parametrize("folder", ["format", "."])
+def test_a_broken_file_is_told_once_however_many_need_it(own_registry: None, tmp_path: Path, folder: str) -> None:
+    """Objects that need it, and one that needs those, are counted."""
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "z_bad.yaml").write_text(copy_of("e2m1", id='id: "z_bad"', aliases="", **{"exp_bits: 2": "exp_bits: 99"}), "utf-8")
+    policy = (shipped_root() / "policy" / "nvidia.yaml").read_text("utf-8").replace('["ptx", "cuda"]', "[]").replace("  e2m1:", "  z_bad:")
+    for name in ("a_user", "b_user", "zz_user"):
+        (tmp_path / f"{name}.yaml").write_text(policy.replace('id: "nvidia"', f'id: "{name}"'), "utf-8")
+    block = (shipped_root() / "block" / "mxfp4.yaml").read_text("utf-8").replace('id: "mxfp4"', 'id: "c_block"')
+    (tmp_path / "c_block.yaml").write_text(block.replace('"e2m1"', '"z_bad"').replace("e2m1", "z_bad"), "utf-8")
+    load_spec(tmp_path, skip_broken=True)
+    ((fault, left_out),) = broken_causes().items()
+    assert fault.startswith(f"{tmp_path / folder / 'z_bad.yaml'}:".replace("/./", "/"))
+    assert left_out == "z_bad.yaml and 4 more that need it are left out"
 
 
 def test_other_facts_under_a_shipped_id_are_never_left_out(own_registry: None, tmp_path: Path) -> None:
