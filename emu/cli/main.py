@@ -7,11 +7,13 @@ Exit codes: 0 fine, 1 something differs, 2 misuse, a bad file or a fault of emu 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
@@ -68,62 +70,77 @@ def commands(ctx: click.Context) -> None:
 def run(arguments: Sequence[str] | None = None, commands: click.Command = commands, program: str = "emu") -> int:
     """Run one command line and return its exit code; errors become one line on stderr.
 
+    Under --json a command that says what is wrong, and has printed no JSON, prints {"error": the line, "exit": the code} on stdout.
     arguments: the words after the program's name; None: those of the process.   commands: another command or group of them, with its name.
     """
-    try:
-        words = None if arguments is None else list(arguments)
-        with one_command(lambda: [shipped_root(), *(Path(folder) for folder in added_folders())]):
-            code = commands.main(words, prog_name=program, standalone_mode=False, obj=Settings())
-    except SystemExit as error:
-        if error.code == 1:  # click and rich end so when nobody reads the output any more; here 1 is a verdict
-            return _ended(BrokenPipeError())
-        raise
-    except BaseException as error:  # some libraries raise what is no Exception
-        return _ended(error)
-    return code if isinstance(code, int) else 0
-
-
-def _ended(error: BaseException) -> int:
-    """Say in one line why a command ended, and return its exit code."""
-    match error:
-        case click.exceptions.NoArgsIsHelpError():
-            click.echo(error.format_message(), err=True)
-            return MISUSE
-        case click.ClickException():
-            return _fail(error.format_message())
-        case click.Abort() | KeyboardInterrupt():
-            return _fail("interrupted: no file is half-written", INTERRUPTED)
-        case EmuError():
-            return _fail(str(error), TOOL_MISSING if isinstance(error, ToolError) else MISUSE)
-        case BrokenPipeError():
-            lead_nowhere(sys.stdout)
-            return READER_GONE
-        case OSError():
-            if error.filename is None:
-                lead_nowhere(sys.stdout)  # a full disk behind stdout: what is still to be printed would raise again at the end
-            return _fail(f"{error.filename or 'system'}: {error.strerror or error}")
-        case MemoryError():
-            return _fail("out of memory: quantize tensors one by one with --select, or use a machine with more")
-        case RecursionError():
-            return _fail("its values are nested too deeply: no input of emu is")
-    return _unexpected(error)
-
-
-def _fail(message: str, code: int = MISUSE) -> int:
-    """Print one line to stderr, and return the exit code."""
-    with contextlib.suppress(OSError):
-        say_error(message)
+    words, settings = sys.argv[1:] if arguments is None else list(arguments), Settings()
+    code = _run(words, settings, commands, program)
+    asked = settings.json or "--json" in takewhile(lambda word: word != "--", words)  # a wrong option may stand before it
+    if code and asked and settings.fault and not settings.answered:
+        with contextlib.suppress(OSError):
+            click.echo(json.dumps({"error": settings.fault, "exit": code}))
     return code
 
 
-def _unexpected(error: BaseException) -> int:
-    """Say in one line what nobody planned for, and where it happened. With EMU_TRACEBACK=1 in the environment Python says all of it."""
+def _run(words: list[str], settings: Settings, commands: click.Command, program: str) -> int:
+    """Run one command line and return its exit code; its settings hold what it said."""
+    try:
+        with one_command(lambda: [shipped_root(), *(Path(folder) for folder in added_folders())]):
+            code = commands.main(words, prog_name=program, standalone_mode=False, obj=settings)
+    except SystemExit as error:
+        if error.code == 1:  # click and rich end so when nobody reads the output any more; here 1 is a verdict
+            return _ended(BrokenPipeError(), settings)
+        raise
+    except BaseException as error:  # some libraries raise what is no Exception
+        return _ended(error, settings)
+    return code if isinstance(code, int) else 0
+
+
+def _ended(error: BaseException, settings: Settings) -> int:
+    """Say in one line why a command ended, and return its exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        settings.fault = "no command is named: see --help"
+        click.echo(error.format_message(), err=True)
+        return MISUSE
+    code, message = _reason(error)
+    settings.fault = " ".join(message.split())
+    if code != READER_GONE:
+        with contextlib.suppress(OSError):
+            say_error(message)
+    return code
+
+
+def _reason(error: BaseException) -> tuple[int, str]:
+    """Return the exit code of an error, and the line that says it."""
+    match error:
+        case click.ClickException():
+            return MISUSE, error.format_message()
+        case click.Abort() | KeyboardInterrupt():
+            return INTERRUPTED, "interrupted: no file is half-written"
+        case EmuError():
+            return TOOL_MISSING if isinstance(error, ToolError) else MISUSE, str(error)
+        case BrokenPipeError():
+            lead_nowhere(sys.stdout)
+            return READER_GONE, ""
+        case OSError():
+            if error.filename is None:
+                lead_nowhere(sys.stdout)  # a full disk behind stdout: what is still to be printed would raise again at the end
+            return MISUSE, f"{error.filename or 'system'}: {error.strerror or error}"
+        case MemoryError():
+            return MISUSE, "out of memory: quantize tensors one by one with --select, or use a machine with more"
+        case RecursionError():
+            return MISUSE, "its values are nested too deeply: no input of emu is"
+    return MISUSE, _unexpected(error)
+
+
+def _unexpected(error: BaseException) -> str:
+    """Return in one line what nobody planned for, and where it happened. With EMU_TRACEBACK=1 in the environment Python says all of it."""
     if os.environ.get("EMU_TRACEBACK") == "1":
         raise error
     frames = traceback.extract_tb(error.__traceback__)
     own = next((frame for frame in reversed(frames) if f"{os.sep}emu{os.sep}" in frame.filename), frames[-1])
     place = f"{own.filename.rpartition(f'{os.sep}emu{os.sep}')[2]}:{own.lineno}"
-    return _fail(
+    return (
         f"unexpected {type(error).__name__} in {place}: {str(error)[:200]}: please report this line and the command "
         "(EMU_TRACEBACK=1 shows where it comes from); no file is half-written"
     )

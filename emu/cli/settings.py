@@ -31,10 +31,15 @@ LONGEST = 900  # characters of a line of error
 
 @dataclass
 class Settings:
-    """What the common options say. json: machine-readable output on stdout. quiet: only results and errors."""
+    """What the common options say. json: machine-readable output on stdout. quiet: only results and errors.
+
+    answered: whether JSON was printed.   fault: the last line of error.
+    """
 
     json: bool = False
     quiet: bool = False
+    answered: bool = False
+    fault: str = ""
 
 
 class InputPath(click.Path):
@@ -164,7 +169,13 @@ worker_options = stacked(
 
 def print_json(data: Any) -> None:
     """Print data as indented JSON. NaN and Inf must have been turned into text or None before."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    print_json_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_json_text(text: str) -> None:
+    """Print text that is JSON."""
+    settings_of().answered = True
+    click.echo(text)
 
 
 def show(data: Any, lines: Iterable[str]) -> None:
@@ -205,6 +216,8 @@ def say_error(message: str) -> None:
     line = " ".join(message.split())
     if len(line) > LONGEST:
         line = f"{line[: LONGEST * 2 // 3]} ... {line[-LONGEST // 3 :]}"
+    if click.get_current_context(silent=True) is not None:
+        settings_of().fault = line
     click.echo(f"emu: {line}", err=True)
 
 
