@@ -71,7 +71,8 @@ def to_codes(x: Any, source: str | Format | None = None, argument: str = "source
     array = plain_array(x, "x")
     if source is None:
         if _dtype_name(array.dtype) not in _FORMAT_OF_DTYPE:
-            raise OperandError(f"dtype {array.dtype} is not taken: give float16/32/64, an ml_dtypes float, or integer codes with {argument}=")
+            known = f"give float16/32/64, an ml_dtypes float, or integer codes with {argument}="
+            raise OperandError(f"dtype {array.dtype} is not taken: {known}")
         fmt: Format = get("format", _FORMAT_OF_DTYPE[_dtype_name(array.dtype)])
         return array.view(np.dtype(f"u{array.dtype.itemsize}")), fmt
     fmt = get("format", source)

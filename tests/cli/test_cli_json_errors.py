@@ -60,7 +60,9 @@ READING = {name: [param for param in command.params if isinstance(param.type, In
 def test_a_file_that_is_not_there_is_told_as_json(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     arguments = [param for param in EVERY[name].params if isinstance(param, click.Argument)]
-    words = ["none.safetensors" for param in arguments for _ in range(max(1, param.nargs if param.required or param in READING[name] else 0))]
+    words = [
+        "none.safetensors" for param in arguments for _ in range(max(1, param.nargs if param.required or param in READING[name] else 0))
+    ]
     assert refused(capsys, *name.split(), "--json", *words)["error"]
     assert not list(tmp_path.iterdir())
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 
 import emu
 from emu.engines.table import ENGINES
+from emu.engines.torch import can as torch_can
 
 X = np.linspace(-3, 3, 64, dtype=np.float32).reshape(2, 32)
 UNUSED = np.full((1, 16), 0x80, np.uint8)  # of ue4m3: bit 7 has no meaning
@@ -138,3 +142,28 @@ def test_every_engine_refuses_alike(name: str) -> None:
             found[engine] = (None, "took it")
     assert {"exact", "numpy", "c_ref", "auto"} <= set(found)
     assert set(found.values()) == {(kind, line)}, found
+
+
+NO_ADVICE = {
+    "amax": (lambda: emu.amax(X.astype(complex)), lambda: emu.amax(np.uint8([200]), source="e2m1"), lambda: emu.amax(np.float64([0.1]))),
+    "convert": (lambda: emu.convert(X.astype(complex), "e2m1"), lambda: emu.convert(X, "e2m1", source="e4m3")),
+    "decode": (lambda: emu.decode(X, "e2m1"), lambda: emu.decode([1], "fp64", np.float16), lambda: emu.decode([16], "e2m1")),
+    "operate": (lambda: emu.operate("negate", X.astype(complex)), lambda: emu.operate("negate", X, formats="e2m1")),
+    "quantize": (lambda: emu.quantize(X.astype(complex), "nvfp4_te_ref"), lambda: emu.quantize(X, "nvfp4_te_ref", source="e4m3")),
+    "transform": (lambda: emu.transform(X.astype(complex), "rht16_ufp4"), lambda: emu.transform(X, "rht16_ufp4", source="e4m3")),
+}
+
+
+@pytest.mark.parametrize("name", NO_ADVICE)
+def test_a_refusal_advises_arguments_that_the_function_has(name: str) -> None:
+    known = signature(getattr(emu, name)).parameters
+    for call in NO_ADVICE[name]:
+        with pytest.raises(emu.EmuError) as told:
+            call()
+        assert set(re.findall(r"\b([a-z_]+)=", str(told.value))) <= set(known), told.value
+
+
+def test_refusals_of_engine_torch_advise_no_engine() -> None:
+    """The functions of emu.torch raise them too, and have no such argument."""
+    for file in sorted(Path(torch_can.__file__).parent.rglob("*.py")):
+        assert "use engine=" not in file.read_text("utf-8"), file.name

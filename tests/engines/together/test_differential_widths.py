@@ -72,13 +72,10 @@ def answer(call: Any) -> str:
     try:
         return str(np.asarray(call()).tolist())
     except emu.EmuError as error:
-        assert "\n" not in str(error)
         return f"{type(error).__name__}: {error}"
 
 
-@pytest.mark.parametrize(
-    "bits", [bits if bits in USUAL else pytest.param(bits, marks=pytest.mark.exhaustive) for bits in range(1, 65)]
-)
+@pytest.mark.parametrize("bits", [bits if bits in USUAL else pytest.param(bits, marks=pytest.mark.exhaustive) for bits in range(1, 65)])
 def test_every_width_is_read_as_the_reference_model_reads_it(bits: int) -> None:
     compared = 0
     for fmt in (*floats_of(bits), *others_of(bits)):
