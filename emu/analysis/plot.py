@@ -14,7 +14,7 @@ from emu.spec import get
 
 KINDS = ("png", "svg", "pdf")
 COLORS = ("#4477AA", "#EE7733", "#228833", "#AA3377", "#CCBB44", "#66CCEE", "#BBBBBB", "#000000")
-_STYLE: Any = {"font.size": 9, "svg.hashsalt": "emu"}
+_STYLE: Any = {"font.size": 9, "svg.hashsalt": "emu", "text.parse_math": False}  # a name with $ is a name
 Record = dict[str, Any]
 
 

@@ -1,6 +1,6 @@
 """Text with holes: a template of Jinja2 beside the module that fills it. An unknown name in one is an error.
 
-What stands in a comment of C, Verilog or SystemVerilog passes the filter `comment`: strangers write titles and names of files.
+What strangers write passes a filter: `comment` in code, `html` in HTML, `visible` in text to read (emu/base/text.py).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from emu.base.caches import bounded
+from emu.base.text import in_comment, in_html, visible
 
 
 @bounded(16)
@@ -18,19 +19,8 @@ def _template(path: Path) -> Any:
     made = Environment(
         loader=FileSystemLoader(path.parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    made.filters["comment"] = in_comment
+    made.filters |= {"comment": in_comment, "html": in_html, "visible": visible}
     return made.get_template(path.name)
-
-
-def in_comment(text: object) -> str:
-    """Return a text that ends no comment of C, Verilog or SystemVerilog, and continues none on the next line.
-
-    Tests: tests/pages/test_pages_strangers.py.
-    """
-    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
-    for sign, harmless in (("\\", "/"), ("??/", "? ? /"), ("*/", "* /"), ("/*", "/ *")):
-        line = line.replace(sign, harmless)
-    return line
 
 
 def filled(path: Path, **data: Any) -> str:

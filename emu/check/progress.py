@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Final
 
+from emu.base.text import visible
+
 QUIET: Final = 2.0  # seconds before a line is shown
 EVERY: Final = 0.1  # seconds between two of them
 _listener: ContextVar[Callable[[str], None] | None] = ContextVar("emu.check.progress", default=None)
@@ -43,7 +45,7 @@ def on_terminal(name: str) -> Iterator[None]:
     def show(text: str) -> None:
         nonlocal shown, due
         if monotonic() >= due:
-            stream.write(f"\r\x1b[K{name}: {text}")
+            stream.write(f"\r\x1b[K{visible(f'{name}: {text}')}")
             stream.flush()
             shown, due = True, monotonic() + EVERY
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from emu.base.text import readable, visible
 from emu.checkpoint.passive import Finding
 
 FINE, DEPARTS, NOTHING = 0, 1, 3
@@ -199,9 +200,9 @@ ORDER = ("identified", "not separated", "unobservable", "separated")
 def report_text(report: CheckpointReport) -> str:
     """Return the report for a reader: store, recipe, what excludes the others, then the weights that are damaged or depart."""
     if not report.tensors:
-        return f"{report.path}: no quantized weights of a known store ({report.others} other tensors)"
+        return visible(f"{report.path}: no quantized weights of a known store ({report.others} other tensors)")
     recipes = [line for said, tensors in report.groups.items() for line in _recipes(report, said, tensors)]
-    return "\n".join([*_head(report), *recipes, *_profiles(report), *_faults(report)])
+    return readable([*_head(report), *recipes, *_profiles(report), *_faults(report)])
 
 
 def _head(report: CheckpointReport) -> Iterator[str]:

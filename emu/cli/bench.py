@@ -6,7 +6,7 @@ import os
 
 import click
 
-from emu.cli.settings import bar_of, common_options, settings_of
+from emu.cli.settings import bar_of, common_options, say_text, settings_of
 
 
 @click.command("bench")
@@ -27,10 +27,10 @@ def command(elements: int, repeats: int, only: str, jobs: int, model: str | None
     if model is not None:
         with bar_of("model") as tick:
             count, stages = bench.run_model(model, recipe, tick)
-        click.echo((bench.model_json(count, stages) if settings_of().json else bench.model_markdown(count, stages)).rstrip("\n"))
+        say_text((bench.model_json(count, stages) if settings_of().json else bench.model_markdown(count, stages)).rstrip("\n"))
         return
     with bar_of("bench") as tick:
         found = bench.run(elements, repeats, only, tick, jobs)
     if not found:
         raise click.UsageError(f"no case contains {only!r}: leave --only out to see their names")
-    click.echo((bench.as_json(found) if settings_of().json else bench.as_markdown(found)).rstrip("\n"))
+    say_text((bench.as_json(found) if settings_of().json else bench.as_markdown(found)).rstrip("\n"))

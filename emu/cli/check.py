@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import InputPath, Kernel, OutputPath, common_options, note, print_json_text, progress, settings_of
+from emu.cli.settings import InputPath, Kernel, OutputPath, common_options, note, print_json_text, progress, say_text, settings_of
 
 LATE = 10  # seconds that a process may take beyond the program that it runs
 
@@ -88,7 +88,7 @@ def command(target: str | None, contract: str, **options: Any) -> int:
     report = (_product if product else _report)(target, results, contract, options)
     if junit is not None:
         write_text(junit, report.junit(), force)
-    print_json_text(report.json()) if settings_of().json else click.echo(report.text())
+    print_json_text(report.json()) if settings_of().json else say_text(report.text())
     return int(report.exit_code)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, bar_of, cluster_option, common_options, note, print_json, settings_of
+from emu.cli.settings import InputPath, OutputPath, bar_of, cluster_option, common_options, note, print_json, say, settings_of
 
 if TYPE_CHECKING:
     from emu.checkpoint.convert import Converted
@@ -76,12 +76,12 @@ def command(
         }
         print_json({"out": str(out), "store": done.store, "lossless": done.lossless, **lists})
         return 0
-    click.echo(f"{out}: {done.store}: {len(done.weights)} weights, {len(done.kept)} other tensors copied")
+    say(f"{out}: {done.store}: {len(done.weights)} weights, {len(done.kept)} other tensors copied")
     if done.lossless and not done.changed:
         other = f", {len(done.refitted)} of them under other scales" if done.refitted else ""
-        click.echo(f"lossless: every weight stands for the same numbers{other}; read back and compared")
+        say(f"lossless: every weight stands for the same numbers{other}; read back and compared")
     for name, (old, new) in list(done.rounded.items())[:SHOWN]:
-        click.echo(f"rounded: tensor factor of {name}: {old} before, {new} after")
+        say(f"rounded: tensor factor of {name}: {old} before, {new} after")
     if done.changed:
         _show_changed(done)
     if done.dropped:
@@ -98,12 +98,12 @@ def _show_changed(done: Converted) -> None:
     same = len(done.weights) - len(found)
     how = "lossless all the same" if done.lossless else "not lossless"
     counts = f"{wrong} of {total} values differ; {same} weights kept as they are"
-    click.echo(f"{how}: {len(found)} weights quantized again by {found[0].recipe}: {counts}")
+    say(f"{how}: {len(found)} weights quantized again by {found[0].recipe}: {counts}")
     for name, change in list(done.changed.items())[:SHOWN]:
-        click.echo(f"quantized again: {name}: {change}")
+        say(f"quantized again: {name}: {change}")
     if len(found) > SHOWN:
         worst = max(done.changed, key=lambda name: done.changed[name].error)
-        click.echo(f"quantized again: {len(found) - SHOWN} more (--json lists all); the largest error is in {worst}: {done.changed[worst]}")
+        say(f"quantized again: {len(found) - SHOWN} more (--json lists all); the largest error is in {worst}: {done.changed[worst]}")
     rounded = sum(change.rounded for change in found)
     if rounded:
         note(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import OutputPath, common_options, note
+from emu.cli.settings import OutputPath, common_options, note, say
 
 
 @click.command("explore")
@@ -54,7 +54,7 @@ def _browse(address: str) -> None:
     """Print an address, and show it where there is a browser."""
     import webbrowser
 
-    click.echo(address)
+    say(address)
     webbrowser.open(address)
 
 
@@ -64,7 +64,7 @@ def _serve(page: bytes, port: int, place: str) -> None:
 
     with served(page, port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}/"
-        click.echo(f"{address} (Ctrl-C ends it)")
+        say(f"{address} (Ctrl-C ends it)")
         if place:
             _browse(address + place)
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import OutputPath, common_options, note
+from emu.cli.settings import OutputPath, common_options, note, say_text
 
 
 @click.group("export")
@@ -30,7 +30,7 @@ def descriptor(names_: tuple[str, ...], out: Path | None, force: bool) -> None:
 
     text = descriptor_text([thing for name in names_ for thing in find(name)])
     if out is None:
-        click.echo(text, nl=False)
+        say_text(text)
         return
     write_text(out, text, force)
     note(f"{out}: {len(text.splitlines())} lines")

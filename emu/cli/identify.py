@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from emu.base.errors import OperandError
-from emu.cli.settings import InputPath, Kernel, common_options, progress, show
+from emu.cli.settings import InputPath, Kernel, common_options, progress, say, show
 
 
 @click.command("identify")
@@ -64,7 +64,7 @@ def command(
     if refresh:
         from emu.identify.refresh import refresh as derive_again
 
-        click.echo("\n".join(derive_again()))
+        say(*derive_again())
         return 0
     assert target is not None
     if options["against"] is not None:
@@ -106,9 +106,9 @@ def _target(text: str, among: list[str] | None, options: dict[str, Any]) -> int:
                 **asked,
             )
     except TargetError as error:
-        click.echo(f"{text}: {error.verdict}: {error}")
+        say(f"{text}: {error.verdict}: {error}")
         return 1
-    show(found.json(), [found.text()])
+    show(found.json(), found.text().split("\n"))
     return found.exit_code
 
 
@@ -141,9 +141,9 @@ def _product(text: str, among: str | None, options: dict[str, Any]) -> int:
             with spawned(make, (text, contract, given, added_folders()), options["seconds"]) as isolated:  # type: ignore[arg-type]
                 found = identify_matmul(isolated, contract, shapes)
     except TargetError as error:
-        click.echo(f"{text}: {error.verdict}: {error}")
+        say(f"{text}: {error.verdict}: {error}")
         return 1
-    show(found.json(), [found.text()])
+    show(found.json(), found.text().split("\n"))
     return found.exit_code
 
 
@@ -152,5 +152,5 @@ def _files(quantized: Path, original: Path | None, dequantized: Path | None, pac
     from emu.checkpoint.layout import stated_orders
 
     report = identify_files(quantized, original, dequantized, stated_orders(packing, scale_layout))
-    show(report.json(), [report.text()])
+    show(report.json(), report.text().split("\n"))
     return int(report.exit_code)

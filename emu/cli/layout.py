@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, say, settings_of
 
 _SIDE = re.compile(r"[1-9][0-9]{0,9}\Z")
 MOST_SHOWN = 256
@@ -67,10 +67,10 @@ def show(name: str, shape: str, at: tuple[int, ...]) -> None:
     if settings_of().json:
         print_json({**about, "place": table})
         return
-    click.echo(f"{layout.id}: {layout.title}")
+    say(f"{layout.id}: {layout.title}")
     weighed = (f"({digit}) * {weight}" for digit, weight in zip(digits(layout), weights(layout), strict=True))
-    click.echo(f"place of (row, idx) = {' + '.join(weighed)}")
-    click.echo(f"{rows} x {codes} codes of {layout.facts.code_bits} bits in {places} places: {about['units']} units of {bits} bits")
+    say(f"place of (row, idx) = {' + '.join(weighed)}")
+    say(f"{rows} x {codes} codes of {layout.facts.code_bits} bits in {places} places: {about['units']} units of {bits} bits")
     print_table([(row, *line) for row, line in enumerate(table)], ("row", *map(str, range(codes))), right=("row", *map(str, range(codes))))
 
 

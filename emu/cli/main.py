@@ -22,7 +22,7 @@ import click
 import emu
 from emu.base.errors import EmuError, ToolError
 from emu.base.in_use import one_command
-from emu.cli.settings import LazyGroup, Settings, common_options, lead_nowhere, say_error, settings_of
+from emu.cli.settings import LazyGroup, Settings, common_options, lead_nowhere, say, say_error, settings_of
 from emu.spec.registry import added_folders, shipped_root
 
 # Each command and the module that holds it, in the order of help.
@@ -100,7 +100,7 @@ def _ended(error: BaseException, settings: Settings) -> int:
     """Say in one line why a command ended, and return its exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         settings.fault = "no command is named: see --help"
-        click.echo(error.format_message(), err=True)
+        say(*error.format_message().split("\n"), err=True)
         return MISUSE
     code, message = _reason(error)
     settings.fault = " ".join(message.split())

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from emu.cli.convert import hex_code, parse_value
-from emu.cli.settings import common_options, print_json, print_table, settings_of
+from emu.cli.settings import common_options, print_json, print_table, say, settings_of
 from emu.contracts.examples import decimal_text
 from emu.engines.exact.decode import decode_code
 from emu.engines.numpy.convert import code_dtype
@@ -67,7 +67,7 @@ def query_command(name: str, fmt: str) -> None:
     if settings_of().json:
         print_json({"query": name, "format": asked.id, "answer": answer})
         return
-    click.echo(f"{answer['code']} = {answer['value']}" if isinstance(answer, dict) else answer)
+    say(f"{answer['code']} = {answer['value']}" if isinstance(answer, dict) else answer)
 
 
 def _datum(code: int, fmt: Format) -> dict[str, Any]:

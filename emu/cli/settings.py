@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,13 +14,14 @@ from typing import Any, Literal, TextIO, TypeVar, cast
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from emu.base.atomic import check_target
 from emu.base.cluster import checked_address
 from emu.base.in_use import check_apart, reads, writes
+from emu.base.text import json_text, visible, visible_text
 from emu.spec.registry import broken_causes, load_spec
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -167,20 +167,31 @@ worker_options = stacked(
 )
 
 
+def say(*lines: object, err: bool = False) -> None:
+    """Print lines, to stdout or stderr. What strangers wrote into one of them neither moves the cursor nor begins another line."""
+    for line in lines:
+        click.echo(visible(line), err=err)
+
+
+def say_text(text: str) -> None:
+    """Print a text of several lines to stdout: a file's content, a report."""
+    click.echo(visible_text(text), nl=not text.endswith("\n"))
+
+
 def print_json(data: Any) -> None:
     """Print data as indented JSON. NaN and Inf must have been turned into text or None before."""
-    print_json_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    print_json_text(json_text(data))
 
 
 def print_json_text(text: str) -> None:
     """Print text that is JSON."""
     settings_of().answered = True
-    click.echo(text)
+    say_text(text)
 
 
 def show(data: Any, lines: Iterable[str]) -> None:
     """Print data as JSON under --json, lines otherwise."""
-    print_json(data) if settings_of().json else click.echo("\n".join(lines))
+    print_json(data) if settings_of().json else say(*lines)
 
 
 def print_table(rows: Iterable[Sequence[object]], header: Sequence[str], right: Sequence[str] = (), title: str | None = None) -> None:
@@ -189,20 +200,21 @@ def print_table(rows: Iterable[Sequence[object]], header: Sequence[str], right: 
     right: names of the columns to align right.
     """
     console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), title=title, title_justify="left")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), title_justify="left")
+    table.title = title and Text(visible(title))
     for name in header:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=False)
+        table.add_column(Text(visible(name)), justify="right" if name in right else "left", overflow="fold", no_wrap=False)
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     with console.capture() as capture:
         console.print(table)
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    click.echo("\n".join(line.rstrip() for line in capture.get().split("\n")[:-1]))
 
 
 def note(text: str) -> None:
     """Print a remark to stderr unless --quiet."""
     if not settings_of().quiet:
-        click.echo(text, err=True)
+        say(text, err=True)
 
 
 def lead_nowhere(stream: TextIO) -> None:
@@ -218,14 +230,22 @@ def say_error(message: str) -> None:
         line = f"{line[: LONGEST * 2 // 3]} ... {line[-LONGEST // 3 :]}"
     if click.get_current_context(silent=True) is not None:
         settings_of().fault = line
-    click.echo(f"emu: {line}", err=True)
+    say(f"emu: {line}", err=True)
+
+
+class _Description(ProgressColumn):
+    """What a bar counts: often the name of a tensor, so no letter of it is taken for an instruction."""
+
+    def render(self, task: Task) -> Text:
+        """Return the name as it is shown."""
+        return Text(visible(task.description))
 
 
 def progress() -> Progress:
     """Return a progress bar on stderr; silent when that is no terminal, under --quiet and --json."""
     settings = settings_of()
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (_Description(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=settings.quiet or not console.is_terminal)
 
 

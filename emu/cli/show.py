@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from emu.base.errors import OpenError, SpecError
-from emu.cli.settings import common_options, print_json, settings_of
+from emu.cli.settings import common_options, print_json, say, settings_of
 from emu.pages import format_facts
 from emu.pages.datapath_levels import datapath_words, level_lines
 from emu.pages.datapath_widths import choices
@@ -44,7 +44,8 @@ def command(names_: tuple[str, ...], every: bool) -> None:
     if settings_of().json:
         print_json([_data(thing, every) for thing in found])
         return
-    click.echo("\n\n".join("\n".join(_lines(thing, every)) for thing in found))
+    for number, thing in enumerate(found):
+        say(*([""] if number else []), *_lines(thing, every))
 
 
 def find(name: str) -> list[SpecObject]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emu.cli.settings import InputPath, common_options, print_json, settings_of
+from emu.cli.settings import InputPath, common_options, print_json, say, settings_of
 
 SHOWN = 20
 
@@ -33,10 +33,10 @@ def command(source: Path, original: Path | None, packing: str | None, scale_layo
         print_json(done.json())
         return done.exit_code
     for item in done.faults[:SHOWN] if not settings_of().quiet else ():
-        click.echo(f"{item.tensor}: {item.what}")
+        say(f"{item.tensor}: {item.what}")
         for place in item.places:
-            click.echo(f"    {place}")
+            say(f"    {place}")
     if len(done.faults) > SHOWN and not settings_of().quiet:
-        click.echo(f"and {len(done.faults) - SHOWN} more (--json lists them)")
-    click.echo(done.verdict)
+        say(f"and {len(done.faults) - SHOWN} more (--json lists them)")
+    say(done.verdict)
     return done.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,4 +49,4 @@ def semantics_page(contracts: Sequence[ContractName]) -> str:
         text = _ELSEWHERE.sub(r"\1", text)
         text = _HEADING.sub(r"#\1 ", text).replace("<br>", " ")
         sections.append({"id": f"{kind}-{name}", "kind": kind, "name": name, "title": get(kind, name).title, "body": markdown.render(text)})
-    return filled(TEMPLATE, contracts=[html.escape(str(name)) for name in contracts], sections=sections, escape=html.escape)
+    return filled(TEMPLATE, contracts=contracts, sections=sections)

@@ -7,7 +7,6 @@ of formats, which the page has not, comes with the link: the field own is its de
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from math import lcm
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,6 +15,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from emu.base.errors import EngineError, OperandError, SpecError
+from emu.base.text import in_shell
 from emu.contracts.contract import array_of
 from emu.contracts.dot.rows import join
 from emu.contracts.form import row_form
@@ -86,8 +86,8 @@ def see(made: str | None) -> list[str]:
     """Return the line that a report prints of a link, or that says why there is none."""
     if made is None:
         return [NO_ROOM]
-    added = "".join(f"--spec {shlex.quote(str(folder))} " for folder in added_folders())
-    return [f"see it: emu explore {added}--open '{made}'"]
+    added = "".join(f"--spec {in_shell(folder)} " for folder in added_folders())
+    return [f"see it: emu explore {added}--open {in_shell(made)}"]
 
 
 def of_dot(row: DotRow | LevelsRow, *plans: DatapathPlan | LevelsPlan, **more: str) -> str | None:

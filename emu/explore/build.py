@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from emu.base.atomic import temporary_folder
 from emu.base.errors import EmuError, SpecError, ToolError
+from emu.base.text import in_script
 from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.quantize.tiles import ACROSS
@@ -55,7 +56,7 @@ def page(objects: list[SpecObject] | None = None) -> str:
     text = descriptor_text(objects)
     constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text)}
     constants["SAMPLES"] = json.loads(_part("samples.json"))  # blocks of a real model, with its licence
-    script = [f"const {name} = {_literal(value)};" for name, value in constants.items()]
+    script = [f"const {name} = {in_script(value)};" for name, value in constants.items()]
     script += [_part(name) for name in SCRIPTS]
     return _part("index.html").replace("@STYLE@", _part("style.css")).replace("@SCRIPT@", "\n".join(script))
 
@@ -170,11 +171,6 @@ def _machines(known: set[str]) -> list[tuple[str, list[str]]]:
             scale = f", {plan.scale.id} scales per {plan.block}" if plan.scale is not None else ""
             found.setdefault(f"{plan.a.id} x {plan.b.id}{scale}, {c}", []).append(plan.name)
     return sorted(found.items())
-
-
-def _literal(value: object) -> str:
-    """Return a value as JavaScript that ends and opens no element."""
-    return json.dumps(value).replace("<", "\\u003c")
 
 
 def _covers(policy: Policy, name: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from emu.base.errors import OperandError
+from emu.base.text import readable
 
 
 class CodesAlone(OperandError):
@@ -121,7 +122,7 @@ class Identity:
         first = sorted(self.pairs, key=lambda pair: pair.verdict == "separated")[:pairs]
         lines += [f"  {pair.text}" for pair in first]
         left = len(self.pairs) - len(first)
-        return "\n".join([*lines, *([f"  {left} more pairs: --json lists them"] if left else [])])
+        return readable([*lines, *([f"  {left} more pairs: --json lists them"] if left else [])])
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain data."""

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import yaml
 
 from emu.base.errors import SpecError
+from emu.base.text import UNSEEN
 
 Path: TypeAlias = tuple[str | int, ...]
 
 _KEY = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _FOREIGN = re.compile("[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-# marks of direction and other letters that nobody sees: a text would read otherwise than it is
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_HIDDEN = re.compile(f"[{UNSEEN}]")
 _DEEPEST = 24
 _LARGEST = 4 << 20  # bytes of a file
 _LONGEST = {"string": 1 << 16, "list": 4096}  # characters, entries; the longest of the shipped spec are about a tenth of that
@@ -157,7 +157,7 @@ def parse(text: str, file: str, parser: Any = None) -> Document:
 
 def _check_characters(text: str, file: str) -> None:
     """Refuse what the two parsers treat differently: tabs, control characters, escapes, directives; and what nobody sees."""
-    found = _FOREIGN.search(text) or _UNSEEN.search(text) or re.search(r"\\|^%", text, re.MULTILINE)
+    found = _FOREIGN.search(text) or _HIDDEN.search(text) or re.search(r"\\|^%", text, re.MULTILINE)
     if found:
         line = text.count("\n", 0, found.start()) + 1
         known = {

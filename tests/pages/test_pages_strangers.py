@@ -16,10 +16,9 @@ from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from emu.base.errors import EmuError
-from emu.base.templates import in_comment
+from emu.base.text import in_comment, in_script
 from emu.cli.main import run
 from emu.deliver.semantics import semantics_page
-from emu.explore.build import _literal
 from emu.spec import get, load_spec
 from emu.spec.contract import parse
 from emu.spec.loader import parse as read_text
@@ -210,5 +209,5 @@ def test_the_page_of_a_delivery_has_it_as_text(mine: None, contract: str) -> Non
 
 
 def test_a_script_of_the_explorer_has_it_as_text(mine: None) -> None:
-    text = _literal({"title": get("recipe", "my_nvfp4_te_ref").title + "</script><!--<script>"})
+    text = in_script({"title": get("recipe", "my_nvfp4_te_ref").title + "</script><!--<script>"})
     assert "INJECTED" in text and "<" not in text

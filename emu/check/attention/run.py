@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from emu.base.errors import OperandError, TargetError
+from emu.base.text import readable
 from emu.check.attention.bound import bound_of, cancelling, dequantized, fraction_of, mean_bound
 from emu.check.attention.contract import Attention
 from emu.check.attention.sets import (
@@ -62,7 +63,7 @@ class AttentionReport(Report):
 
     def text(self) -> str:
         """Return the report as text to read."""
-        return "\n".join(_lines(self))
+        return readable(_lines(self))
 
 
 def _lines(report: AttentionReport) -> Iterator[str]:

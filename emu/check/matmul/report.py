@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from emu.base.text import readable
 from emu.check.again import line
 from emu.check.report.model import _BROKEN, Report
 
@@ -43,7 +44,7 @@ class GemmReport(Report):
 
     def text(self) -> str:
         """Return the report as text to read."""
-        return "\n".join(_lines(self))
+        return readable(_lines(self))
 
 
 def _lines(report: GemmReport) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from emu.base.text import in_xml, json_text, readable
 from emu.check.again import line
 from emu.check.model import Verdict
 from emu.contracts.reach import Reach
@@ -87,7 +87,7 @@ class Report:
 
     def json(self) -> str:
         """Return the report as JSON text."""
-        return json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        return json_text(self.data())
 
     def text(self) -> str:
         """Return the report as text to read."""
@@ -107,26 +107,21 @@ def junit_of(report: Report) -> str:
     cases = [*report.suites] or ["check"]
     failing = len(report.failures) or int(broken or report.verdict == "differs")
     suite = ET.Element(
-        "testsuite", name=f"emu check {_clean(report.contract)}", tests=str(len(cases) + failing), failures=str(failing), errors="0",
+        "testsuite", name=f"emu check {in_xml(report.contract)}", tests=str(len(cases) + failing), failures=str(failing), errors="0",
         skipped="0", time=f"{report.seconds:.3f}",
     )  # fmt: skip
     for name in cases:
-        ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} {name}", time="0")
+        ET.SubElement(suite, "testcase", classname=in_xml(report.contract), name=f"{in_xml(report.target)} {name}", time="0")
     for failure in report.failures:
-        case = ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} {failure.name}", time="0")
+        case = ET.SubElement(suite, "testcase", classname=in_xml(report.contract), name=f"{in_xml(report.target)} {failure.name}", time="0")
         text = f"contract says {failure.example.want}, kernel gave {failure.example.got}"
-        item = ET.SubElement(case, "failure", type=failure.name, message=f"{failure.count} in {failure.stage}: {_clean(text)}")
-        item.text = _clean("\n".join([*(f"{key} {value}" for key, value in failure.example.operands.items()), *failure.example.steps]))
+        item = ET.SubElement(case, "failure", type=failure.name, message=f"{failure.count} in {failure.stage}: {in_xml(text)}")
+        item.text = in_xml("\n".join([*(f"{key} {value}" for key, value in failure.example.operands.items()), *failure.example.steps]))
     if failing and not report.failures:
-        case = ET.SubElement(suite, "testcase", classname=_clean(report.contract), name=f"{_clean(report.target)} verdict", time="0")
-        ET.SubElement(case, "failure", type=report.verdict, message=_clean(report.message or report.verdict))
+        case = ET.SubElement(suite, "testcase", classname=in_xml(report.contract), name=f"{in_xml(report.target)} verdict", time="0")
+        ET.SubElement(case, "failure", type=report.verdict, message=in_xml(report.message or report.verdict))
     ET.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
-
-
-def _clean(text: str) -> str:
-    """Return text without the control characters that XML cannot hold."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\n\t")
 
 
 # A report as text to read.
@@ -142,7 +137,7 @@ _BROKEN = {
 
 def text_of(report: Report) -> str:
     """Return the whole report, one line an item."""
-    return "\n".join(_lines(report))
+    return readable(_lines(report))
 
 
 def headline(report: Report) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emu.cli.explain import FREE, free_options
-from emu.cli.settings import InputPath, common_options, note, print_json, print_table, progress, settings_of
+from emu.cli.settings import InputPath, common_options, note, print_json, print_table, progress, say, settings_of
 
 if TYPE_CHECKING:
     from emu.contracts.dot.rows import DotRow
@@ -71,11 +71,11 @@ def command(
     if settings_of().json:
         print_json(_as_data(found))
     else:
-        click.echo("\n".join(lines_of(found)))
+        say(*lines_of(found))
         if full and found.small is not None:
             _print_traces(found)
         if found.tallies:
-            click.echo()
+            say("")
             print_table([_cells(tally.data()) for tally in found.tallies], HEADER, right=HEADER[1:])
     return int(found.small is not None)
 
@@ -98,12 +98,12 @@ def _levels(
         out |= {"differ": found.small is not None, "tried": found.tried, "tallies": [tally.data() for tally in found.tallies]}
         print_json(out | {"origin": found.origin or None, "example": None if found.small is None else example(found.small, one, two)})
         return int(found.small is not None)
-    click.echo("\n".join(lines_of(found)))
+    say(*lines_of(found))
     if full and found.small is not None:
         for plan in (one, two):
-            click.echo("\n" + "\n".join(trace_lines(explain_levels(given_to(found.small, one, plan), plan))))
+            say("", *trace_lines(explain_levels(given_to(found.small, one, plan), plan)))
     if found.tallies:
-        click.echo()
+        say("")
         print_table([_cells(tally.data()) for tally in found.tallies], HEADER, right=HEADER[1:])
     return int(found.small is not None)
 
@@ -158,4 +158,4 @@ def _print_traces(found: Comparison) -> None:
 
     assert found.small is not None
     for plan in (found.first, found.second):
-        click.echo("\n" + "\n".join(lines_of(explain_dot(found.small, plan))))
+        say("", *lines_of(explain_dot(found.small, plan)))

@@ -9,7 +9,7 @@ import click
 
 from emu.base.errors import OperandError
 from emu.cli.explain import FREE, free_options
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, progress, settings_of, show
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, progress, say, settings_of, show
 
 if TYPE_CHECKING:
     from emu.explain.probe.run import Finding, Probe
@@ -60,7 +60,7 @@ def command(
     if settings_of().json:
         print_json(data_of(probe))
     elif out is None:
-        click.echo("\n".join(_probe_lines(probe)))
+        say(*_probe_lines(probe))
     return 0
 
 

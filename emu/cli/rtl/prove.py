@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, say_error, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, say, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.contracts.rows import Row
@@ -99,9 +99,7 @@ def _one_function(
         told = {"golden": item.name, "result": proof.kind, "clocked": proof.clocked, "why": proof.why, "row": line}
         print_json({**told, "simulator": proof.simulator, "got": proof.got, "mismatch": seen, **_lemmas(proof)})
     else:
-        click.echo(f"{proof.kind.upper()} {item.name}" + (f": {proof.why}" if proof.why else "") + (f"\n{line}" if line else ""))
-        for text in seen:
-            click.echo(text)
+        say(f"{proof.kind.upper()} {item.name}" + (f": {proof.why}" if proof.why else ""), *([line] if line else []), *seen)
     if proof.kind == "proven" and proof.lemmas is not None:
         note(f"by {proof.lemmas.proven} lemmas, one for each lane and one for all lanes 0")
     if proof.kind == "counterexample":
@@ -172,7 +170,7 @@ def _over_time(
     else:
         names = ", ".join(f"{name} ({why})" if why else name for name, why in left.items())
         head = f"{proof.kind.upper()} {item.name}" + (f" without {names}" if left else "")
-        click.echo("\n".join([head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen]))
+        say(*[head + (f": {proof.why or proof.fault}" if proof.why or proof.fault else ""), *lines, *seen])
     note(scope.words())
     if proof.rows:
         note(_replayed(proof.simulator, proof.got, ""))

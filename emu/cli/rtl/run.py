@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, progress, say_error, settings_of
+from emu.base.text import in_shell
+from emu.cli.settings import (
+    InputPath,
+    OutputPath,
+    common_options,
+    note,
+    print_json,
+    print_table,
+    progress,
+    say,
+    say_error,
+    say_text,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from emu.rtl.simulate.run import Report, SuiteRun
@@ -97,14 +110,14 @@ def _show(report: Report, log: Path | None) -> None:
     if settings_of().json:
         print_json(_data(report))
     else:
-        click.echo(f"{report.map.map.module} against {report.contract}{_left_out(report)}")
+        say(f"{report.map.map.module} against {report.contract}{_left_out(report)}")
         print_table([_cells(report, item) for item in report.runs], HEADER, right=HEADER[2:8])
         for item in report.runs:
             for text in _remarks(item):
-                click.echo(f"{item.suite}: {text}")
+                say(f"{item.suite}: {text}")
         hidden = ("ROW ", "LEFTOUT ", "DESIGN ")
         for line in dict.fromkeys(line for item in report.runs for line in item.lines if not line.startswith(hidden)):
-            click.echo(line)
+            say(line)
     for item in report.runs:
         if item.exit_code:
             say_error(f"{item.suite}, {item.simulator}: {item.why}")
@@ -118,7 +131,7 @@ def _show(report: Report, log: Path | None) -> None:
         names = ", ".join(silent)
         say_error(f"{report.map.path}: {names}: the contract has it and the run does not compare it: wire it, or name it under `waived`")
     if any(item.exit_code == 1 for item in report.runs):
-        note(f"emu: why: emu explain mismatch {log or 'LINE (a MISMATCH line above, in quotes)'}")
+        note(f"emu: why: emu explain mismatch {in_shell(log) if log else 'LINE (a MISMATCH line above, in quotes)'}")
         _see(report)
 
 
@@ -215,7 +228,7 @@ def wrap(map_file: Path, out: Path | None, contract: str | None, force: bool) ->
     check_columns(file, plan.operation.layout, plan.stem)
     text = wrapper_text(file.map, plan.operation.layout, map_file.name, contract or file.map.contract or plan.stem)
     if out is None:
-        click.echo(text, nl=False)
+        say_text(text)
         return
     write_text(out, text, force)
     note(f"{out}: module dut around {file.map.module}")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from emu.cli.quantize import parse_signs
-from emu.cli.settings import bar_of, common_options, print_json, print_table, settings_of
+from emu.cli.settings import bar_of, common_options, print_json, print_table, say, settings_of
 from emu.cli.study.inputs import check_kept, command_line, data_options, keep, kept_options, tensors_of, text
 
 DATA = ("gaussian", "lognormal_1.0")
@@ -49,4 +49,4 @@ def _print(record: dict[str, Any]) -> None:
     ]  # fmt: skip
     print_table(lines, HEADER, right=("block", "SQNR dB", "alpha-1 %", "B_eff", "clipped %"))
     for lead in record["leads"]:
-        click.echo(lead["text"])
+        say(lead["text"])

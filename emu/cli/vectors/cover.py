@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, say_error, settings_of
+from emu.cli.settings import InputPath, OutputPath, common_options, note, print_json, print_table, say, say_error, settings_of
 
 if TYPE_CHECKING:
     from emu.vectors.coverage.model import Cross
@@ -86,11 +86,11 @@ def _records(suites: dict[str, Rows], counted: dict[str, list[Cross]], out: Path
 
 def _print(name: str, rows: int, crosses: list[Cross], holes: bool) -> None:
     table = [(cross.name, cross.size, len(cross.hits), len(cross.unreachable), len(cross.holes()), share(cross)) for cross in crosses]
-    click.echo(f"{name}: {rows} rows")
+    say(f"{name}: {rows} rows")
     print_table(table, HEADER, right=HEADER[1:])
     if holes:
         _print_holes(name, crosses)
-    click.echo()
+    say("")
 
 
 def _print_holes(name: str, crosses: list[Cross]) -> None:
@@ -104,9 +104,7 @@ def _print_holes(name: str, crosses: list[Cross]) -> None:
         for one in cross.holes():
             values = known.get((cross.name, one))
             given = " ".join(f"{column.name}={value:0{column.digits}x}" for column, value in zip(columns, values or (), strict=False))
-            click.echo(
-                f"  {cross.name}: {' '.join(one)}: " + (f"try {given}" if given else "neither reached nor proved to be out of reach")
-            )
+            say(f"  {cross.name}: {' '.join(one)}: " + (f"try {given}" if given else "neither reached nor proved to be out of reach"))
 
 
 def share(cross: Cross) -> str:

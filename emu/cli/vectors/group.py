@@ -14,6 +14,7 @@ from emu.cli.settings import (
     note,
     print_json,
     print_table,
+    say,
     say_error,
     settings_of,
     worker_options,
@@ -73,7 +74,7 @@ def verify_command(folder: Path, engines: tuple[str, ...], jobs: int, cluster: s
         rows |= {f"derived by {engine}": count for engine, count in report.by_engine.items()}
         print_table({**rows, "differ": report.differing}.items(), ("what", "count"), right=("count",))
         for line in report.differences:
-            click.echo(line)
+            say(line)
     for fault in report.faults:
         say_error(fault)
     if report.exit_code == 3 and not report.faults:

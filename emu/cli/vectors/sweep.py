@@ -9,7 +9,18 @@ from typing import Any
 import click
 
 from emu.base.errors import FileError
-from emu.cli.settings import OutputPath, common_options, note, print_json, print_table, progress, say_error, settings_of, worker_options
+from emu.cli.settings import (
+    OutputPath,
+    common_options,
+    note,
+    print_json,
+    print_table,
+    progress,
+    say,
+    say_error,
+    settings_of,
+    worker_options,
+)
 
 DIFFERS = 1
 RECORD = Path("docs/evidence/sweeps.json")
@@ -126,5 +137,5 @@ def _check(out: Path, every: tuple[Any, ...]) -> int:
         say_error(line)
         return DIFFERS
     older = sweeps.of_other_code(out)
-    click.echo(f"{out}: {len(every)} sweeps, all of the present spec; {older} made by other code of the engines than this")
+    say(f"{out}: {len(every)} sweeps, all of the present spec; {older} made by other code of the engines than this")
     return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from emu.base.atomic import temporary_folder, whole_file
 from emu.base.errors import EmuError, ToolError
+from emu.base.text import visible
 from emu.check.run import check
 from emu.check.targets.cuda.build import FUNCTIONS, build, cuda_target
 
@@ -35,7 +36,7 @@ def main(words: list[str]) -> int:
         else:
             print(text, end="")
     except EmuError as error:
-        print(f"emu: {error}", file=sys.stderr)
+        print(visible(f"emu: {error}"), file=sys.stderr)
         return 5 if isinstance(error, ToolError) else 2
     return int(any(item["verdict"] != "pass" for item in found))
 
