@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from emu.analysis.report import Report, total
 from emu.base.errors import FileError, OperandError, SpecError
+from emu.base.text import visible
 from emu.spec import get
 
 KINDS = ("png", "svg", "pdf")
@@ -171,7 +172,7 @@ def panels(count: int, columns: int = 2, height: float = 3.0) -> tuple[Any, Sequ
 
 def finish(axes: Any, title: str, x: str, y: str, grid: str = "y") -> None:
     """Set title, labels and grid of a panel."""
-    axes.set_title(title, fontsize=9)
+    axes.set_title(visible(title), fontsize=9, parse_math=False)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(axis=grid, color="#DDDDDD", zorder=0)
@@ -185,5 +186,5 @@ def save(figure: Any, first: Any, title: str, stream: IO[bytes], kind: str) -> N
     handles, labels = first.get_legend_handles_labels()
     with rc_context(_STYLE):
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
-        figure.suptitle(title)
+        figure.suptitle(visible(title))
         figure.savefig(stream, format=kind, dpi=150, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind))

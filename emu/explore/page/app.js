@@ -34,7 +34,18 @@ function olderFacts({name, state, digest, named}) {
   const changed = objects.filter(([, here], i) => digest.slice(i * size, (i + 1) * size) !== here).map(([id]) => id);
   return changed.length || digest.length !== objects.length * size ? `This link was made with other facts of ${[...new Set(changed)].join(", ") || "the spec"}: numbers may differ.` : "";
 }
-const quoted = text => `'${text.replace(/'/g, `'\\''`)}'`; // one word of a shell
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g; // letters that move a cursor, or that nobody sees
+const hidden = letter => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0");
+/** A text as one word of a shell, of Python, as a string of C. */
+const quoted = text => text.search(HIDDEN) < 0 ? `'${text.replace(/'/g, `'\\''`)}'` : `$'${text.replace(/[\\']/g, "\\$&").replace(HIDDEN, hidden)}'`;
+const inPython = text => JSON.stringify(text).replace(HIDDEN, hidden);
+const inC = text => `"${[...encoder.encode(text)].map(byte => byte === 10 ? "\\n" : byte < 32 || byte > 126 || [34, 63, 92].includes(byte) ? "\\" + byte.toString(8).padStart(3, "0") : String.fromCharCode(byte)).join("")}"`;
+const NAMED = ["from", "to", "round", "policy", "rotate", "recipe", "profile", "m1", "m2", "m3", "split", "direction", "layout"]; // stand in what is copied as they are
+/** Refuse a state, out of an address that somebody sent, whose names would be more than names in what is copied. */
+function refuseSigns(state) {
+  const more = now.name === "block" ? ["a", "b"] : now.name === "number" ? ["code"] : [], bad = [...NAMED, ...more].find(field_ => /[^\w./:+ -]/.test(state[field_] ?? ""));
+  if (bad) refuse(`${bad}: ${state[bad]}: no name`);
+}
 function shellOf(name, state) {
   if (name === "number" && isOwn(state)) return fillShell(name, state, true);
   if (name === "number") { // the answer of the page is the last one
@@ -79,6 +90,7 @@ function draw(focus) {
   try {
     fault.textContent = "";
     useOwn(now.state.own || "");
+    refuseSigns(now.state);
     ROOMS[now.name].draw(now.state, page);
     if (!held) { // nothing is copied meanwhile
       document.querySelector("#shell").textContent = shellOf(now.name, now.state);
@@ -101,7 +113,7 @@ function markCopies() {
   for (const [id, make] of Object.entries(COPIES)) {
     const button = document.querySelector(`#${id}`);
     let said = "";
-    try { make(now.name, now.state); } catch (error) { if (!(error instanceof Refusal)) throw error; said = error.message; }
+    try { refuseSigns(now.state); make(now.name, now.state); } catch (error) { if (!(error instanceof Refusal)) throw error; said = error.message; }
     button.setAttribute("aria-disabled", Boolean(said));
     if (said) why.push(`${button.textContent}: ${said.replace(/^Copy [^:]*: /, "")}.`);
   }

@@ -1,6 +1,8 @@
 // copy.js: what a room shows, as a command, as Python and as C.
+/** A text of lines as a string of Python. */
+const longInPython = text => `"""${text.replace(/[\\"]/g, "\\$&")}"""`;
 /** How Python begins that computes with the C reference itself: with the descriptor of your own, or with the shipped spec alone. */
-const beginOfPython = text => `import numpy as np\nfrom emu.engines.c_ref.library import Library\n\nmine = Library(${text && `"""${text.replace(/\\/g, "\\\\")}"""`})\n`;
+const beginOfPython = text => `import numpy as np\nfrom emu.engines.c_ref.library import Library\n\nmine = Library(${text && longInPython(text)})\n`;
 const matrixOfPython = (codes, rows) => `np.array([${joinedCodes(codes)}], np.uint64).reshape(${rows}, -1)`;
 const joinedCodes = codes => codes.map(code => "0x" + code.toString(16).toUpperCase()).join(", ");
 /** The NumPy type of the codes of a format. */
@@ -89,11 +91,11 @@ function chosenTensor({tensor}) {
 /** Python that prints the three sums of the room, each rounded once to binary64, and the use of the codes. */
 function pythonOfTensor(state) {
   const {format, at, bytes, count, shape, swap} = chosenTensor(state), {name} = HELD.file, isMine = isOwnRecipe(state.recipe), isPlain = !isMine && !/\.gguf$/i.test(name), columns = shape.at(-1) ?? 1;
-  const dtype = `"${swap ? ">" : "<"}${format === "bf16" ? "u2" : `f${bytes}`}"`, raw = `np.fromfile(${JSON.stringify(name)}, ${dtype}, ${count}, offset=${at}).reshape(-1, ${columns})`; // of bfloat16 the upper half of binary32
-  const read = isPlain ? `with open_tensors(${JSON.stringify(name)}) as tensors:\n    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : JSON.stringify(state.tensor)}))\n`
+  const dtype = `"${swap ? ">" : "<"}${format === "bf16" ? "u2" : `f${bytes}`}"`, raw = `np.fromfile(${inPython(name)}, ${dtype}, ${count}, offset=${at}).reshape(-1, ${columns})`; // of bfloat16 the upper half of binary32
+  const read = isPlain ? `with open_tensors(${inPython(name)}) as tensors:\n    x = np.asarray(tensors.read(${/\.npy$/i.test(name) ? "tensors.tensors[0].name" : inPython(state.tensor)}))\n`
     : `x = ${format === "bf16" ? `(${raw}.astype(np.uint32) << 16).view(np.float32)` : `${raw}.astype(np.float32)`}\n`;
   const amax = programFacts(programOf(state.recipe)).amax ? ", tensor_amax=int(np.abs(x).max().view(np.uint32))" : "";
-  const made = isMine ? `mine = Library("""${sealed(state.own)}""")\nmade, levels = mine.quantize(x.view(np.uint32), "${state.recipe}"${amax})\ncodes = made.codes.astype(np.int64)\n` +
+  const made = isMine ? `mine = Library(${longInPython(sealed(state.own))})\nmade, levels = mine.quantize(x.view(np.uint32), "${state.recipe}"${amax})\ncodes = made.codes.astype(np.int64)\n` +
     `y = mine.dequantize(made.codes, [level.codes for level in levels], "${state.recipe}", "${recipeOf(state.recipe).back}")[:, : x.shape[1]].astype(np.uint32).view(np.float32)\n`
     : `made = emu.quantize(x, "${state.recipe}")\ncodes, y = made.codes, made.dequantize(np.float32)\n`;
   return `import math\n\nimport numpy as np\n${isMine ? "from emu.engines.c_ref.library import Library\n" : "import emu\n"}${isPlain ? "from emu.files import open_tensors\n" : ""}\n${read}${made}` +
@@ -140,7 +142,7 @@ int main(void)
 /** How a C program begins; texts of descriptors it loads first, into `library` and `shipped`. What follows finds `error` declared. */
 function beginOfC(text, shipped = "") {
   const all = [["library", text], ["shipped", shipped]].filter(([, given]) => given);
-  const lines = given => given.replace(/\n$/, "").split("\n").map(line => `    ${JSON.stringify(`${line}\n`)}`).join("\n");
+  const lines = given => given.replace(/\n$/, "").split("\n").map(line => `    ${inC(`${line}\n`)}`).join("\n");
   return `#include <stdio.h>
 #include <stdlib.h>
 #include "emu_ref.h"
@@ -291,7 +293,7 @@ ${start}    if (error)
     emu_matrix x = matrix_of(${bytes}, rows, columns), codes = matrix_of(1, rows, program->tail == EMU_TAIL_DROP ? columns : padded), levels[16];
     uint64_t counts[256] = {0}, *workspace;
     size_t words = 0;
-    FILE *file = fopen(${JSON.stringify(HELD.file.name)}, "rb");
+    FILE *file = fopen(${inC(HELD.file.name)}, "rb");
     if (!file || fseek(file, ${at}, SEEK_SET) || fread(x.codes, ${bytes}, rows * columns, file) != rows * columns)
         return EMU_ERROR_NULL;
 ${swap ? `    for (size_t i = 0; i < rows * columns * ${bytes}; i += ${bytes})
@@ -321,6 +323,6 @@ ${swap ? `    for (size_t i = 0; i < rows * columns * ${bytes}; i += ${bytes})
 function copyText(make) {
   const fault = document.querySelector("#fault");
   if (/^(Copy|no figure) /.test(fault.textContent)) fault.textContent = ""; // of the last button
-  guarded(() => { const text = make(now.name, now.state); copied = text; navigator.clipboard?.writeText(text); });
+  guarded(() => { ROOMS[now.name].compute(now.state); refuseSigns(now.state); const text = make(now.name, now.state); copied = text; navigator.clipboard?.writeText(text); });
 }
 let copied = ""; // what was copied last

@@ -114,7 +114,7 @@ function worstBlocks(state) {
 /** A command that says the figures; where emu has none for the file or the recipe, one that makes the rows of the blocks that lose most. */
 function tensorShell(state) {
   const file = HELD.file?.name, isMine = isOwnRecipe(state.recipe);
-  if (!isMine && !/\.gguf$/i.test(file)) return `emu analyze ${file ? quoted(file) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(file) ? ` --select ${quoted(state.tensor)}` : "");
+  if (!isMine && !/\.gguf$/i.test(file)) return `emu analyze ${file ? quoted(file.replace(/^-/, "./-")) : "FILE"} --recipe ${state.recipe} --no-rht` + (state.tensor && !/\.npy$/i.test(file) ? ` --select ${quoted(state.tensor)}` : "");
   try { return worstBlocks(state).map(block => fillOfBlock(block, state.recipe)).join(" && "); } catch (error) { if (error instanceof Refusal) return ""; throw error; }
 }
 /** What a new descriptor changes: a recipe of it that the room takes is chosen. */
