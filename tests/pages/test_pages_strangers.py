@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from pydantic import ValidationError
+from support.strangers import OBJECTS, PROSE, ROOT, SIGNS, twin
 
 from emu.base.errors import EmuError
 from emu.base.text import in_comment, in_script
@@ -25,30 +26,10 @@ from emu.spec.loader import parse as read_text
 from emu.spec.models import KINDS
 from emu.spec.registry import restored
 
-SIGNS = (
-    "x */ __attribute__((constructor)) void INJECTED(void) /* <script>INJECTED()</script> <img src=INJECTED> </textarea> "
-    "[a](javascript:INJECTED) ![b](http://INJECTED) ` <svg onload=INJECTED> `` | <!-- INJECTED ??/"
-)
 HOSTILE = (SIGNS, "[x]: javascript:INJECTED")
-OBJECTS = {
-    "format": "e2m1", "rounding": "sr_ptx_share16", "policy": "nvidia", "block": "nvfp4", "transform": "rht16_te", "recipe": "nvfp4_te_ref",
-    "datapath": "late_c", "instruction": "prop_rht_quantize", "layout": "sf128x4", "checkpoint": "gguf_nvfp4", "training": "ufp4",
-    "coverage": "dot", "series": "p3109", "epilogue": "te_nvfp4",
-}  # fmt: skip
 NAMING = ("datapath", "instruction", "series")  # their facts name other things: the prose alone is free
-PROSE = re.compile(r'(?<=title: |where: )"[^"\n]*"')
 TEXT = re.compile(r'"[^"\n]*"')
-ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(path for end in ("c", "v", "sv", "vhd") for path in (ROOT / "emu").rglob(f"*.{end}.j2"))
-
-
-def twin(kind: str) -> str:
-    """The text of a shipped object under an id of a user's own."""
-    name = OBJECTS[kind]
-    lines = (ROOT / "spec" / kind / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("aliases:")).replace(f'id: "{name}"', f'id: "my_{name}"', 1)
-    text = text.replace("cvt_rht16", "my_cvt_rht16").replace("cvt.rht16", "my_cvt.rht16").replace('"binary', '"my_binary')
-    return re.sub(r"^(id: .*)$", r'\1\naliases: ["my_other"]', text, count=1, flags=re.MULTILINE) + "\n"
 
 
 def valid(text: str, kind: str) -> bool:

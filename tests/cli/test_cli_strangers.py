@@ -1,0 +1,256 @@
+"""Text of strangers in what commands print: names, titles, logs, manifests and records move no cursor, hide nothing, begin no line.
+
+Not here: what is written into code, pages and scripts (tests/pages/test_pages_strangers.py, tests/explore/test_explore_strangers.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import click
+import numpy as np
+import pytest
+from support.strangers import FILE, HOSTILE, MOVING, OBJECTS, ROOT, SHOWN, gguf, live, safetensors, spoiled, twin, write_spec
+
+from emu.base.text import in_comment, in_html, in_script, in_shell, in_xml, json_text, readable, visible, visible_text
+from emu.cli.main import commands, run
+from emu.spec.registry import restored
+
+Words = Callable[[Path, Path], list[Any]]
+STEM = "decode__e2m1_to_fp32__exact__all"
+RECIPE = "mxfp4_torchao_floor"
+
+
+def every(command: click.Command, name: tuple[str, ...] = ()) -> list[str]:
+    """The words of each command that is no group."""
+    if not isinstance(command, click.Group):
+        return [" ".join(name)]
+    context = click.Context(command)
+    parts = [(part, command.get_command(context, part)) for part in command.list_commands(context)]
+    return [found for part, inner in parts if inner is not None for found in every(inner, (*name, part))]
+
+
+EVERY = every(commands)
+# What a command reads that a stranger may have written, for a folder with an input of each sort and a name for what it writes.
+READING: dict[str, list[Words]] = {
+    "list": [lambda here, _: ["list", kind, "--spec", here / "spec"] for kind in ("recipes", "formats")],
+    "show": [lambda here, _, kind=kind: ["show", f"{kind}/my_{OBJECTS[kind]}", "--spec", here / "spec"] for kind in OBJECTS],  # type: ignore[misc]
+    "convert": [lambda here, _: ["convert", "e2m1", here / f"{FILE}.npy", "--out", here / f"{FILE}.npy"],
+                lambda here, out: ["convert", "e2m1", here / f"{FILE}.npz", "--out", out]],
+    "quantize": [lambda here, out: ["quantize", here / f"{FILE}.safetensors", "--recipe", RECIPE, "-o", out.with_suffix(".safetensors")],
+                 lambda here, out: ["quantize", here / f"{FILE}.npz", "--recipe", RECIPE, "-o", out.with_suffix(".safetensors"), "--strict"],
+                 lambda here, out: ["quantize", here / "w.gguf", "--recipe", RECIPE, "-o", out],
+                 lambda here, out: ["quantize", here / f"{FILE}.safetensors", "--recipe", "nvfp4_te_ref", "--amax-file", here / "report.json", "-o", out]],
+    "dequantize": [lambda here, out: ["dequantize", here / "q.safetensors", "-o", out.with_suffix(".npz")],
+                   lambda here, out: ["dequantize", here / f"{FILE}.safetensors", "-o", out.with_suffix(".npz")]],
+    "analyze": [lambda here, _: ["analyze", here / f"{FILE}.safetensors", "--recipe", RECIPE],
+                lambda here, out: ["analyze", here / f"{FILE}.npz", "--recipe", RECIPE, "--plot", out.with_suffix(".svg")]],
+    "study tensor": [lambda here, out: ["study", "tensor", "--data", here / f"{FILE}.npy", "--recipe", RECIPE, "--plots", out]],
+    "study scales": [lambda here, _: ["study", "scales", "--data", here / "absent" / FILE]],
+    "study bias": [lambda here, _: ["study", "bias", "--data", here / "report.json"]],
+    "explain dot": [lambda here, _: ["explain", "dot", "--suite", here / "suite" / f"{STEM}.json", "--tc", "1"]],
+    "explain mismatch": [lambda here, _: ["explain", "mismatch", here / "log"], lambda here, _: ["explain", "mismatch", here / FILE],
+                         lambda here, _: ["explain", "mismatch", here / "log2", "--vectors", here / "suite"]],
+    "compare-datapaths": [lambda here, _: ["compare-datapaths", "hopper_fp8", "ada_fp8", "--data", here / f"{FILE}.safetensors"]],
+    "probe": [lambda here, _: ["probe", "hopper_fp8", "--a-format", "e4m3", "--b-format", "e4m3", "--depth", "1", "--answers", here / "log"]],
+    "check": [lambda here, out: ["check", f"{here / 'k.py'}:f", "--against", "decode/e2m1", "--junit", out],
+              lambda here, _: ["check", f"{here / FILE}.py:f", "--against", "decode/e2m1"],
+              lambda here, _: ["check", "--against", "decode/e2m1", "--results", here / f"{FILE}.safetensors"]],
+    "identify": [lambda here, _: ["identify", f"{here / 'k.py'}:f", "--op", "decode"],
+                 *[lambda here, _, name=name: ["identify", "--quantized", here / name] for name in ("w.gguf", "model", "q.safetensors")]],  # type: ignore[misc]
+    "convert-checkpoint": [lambda here, out: ["convert-checkpoint", here / "model", "--to", "nvfp4_vllm", "-o", out]],
+    "verify-checkpoint": [lambda here, _, name=name: ["verify-checkpoint", here / name] for name in ("w.gguf", "model", f"{FILE}.safetensors")],  # type: ignore[misc]
+    "vectors cover": [lambda here, _: ["vectors", "cover", here / "suite"]],
+    "vectors kill": [lambda here, out: ["vectors", "kill", here / "report.json", "-o", out]],
+    "vectors merge": [lambda here, out: ["vectors", "merge", here / "suite", here / FILE, "-o", out]],
+    "vectors verify": [lambda here, _: ["vectors", "verify", here / "suites"]],
+    "rtl run": [lambda here, _: ["rtl", "run", here / "examples" / f"{FILE}.yaml"]],
+    "rtl wrap": [lambda here, _: ["rtl", "wrap", here / "examples" / f"{FILE}.yaml"], lambda here, _: ["rtl", "wrap", here / "log"]],
+    "rtl prove": [lambda here, _: ["rtl", "prove", "decode/e2m1", here / f"{FILE}.v"], lambda here, _: ["rtl", "prove", "--map", here / "log"]],
+    "rtl export": [lambda here, out: ["rtl", "export", "--package", "sv", "-o", out, "--spec", here / "spec"]],
+    "export descriptor": [lambda here, _: ["export", "descriptor", "recipe/my_nvfp4_te_ref", "--spec", here / "spec"]],
+    "layout convert": [lambda here, out: ["layout", "convert", here / f"{FILE}.safetensors", "--from", "row_major", "--to", "sf128x4", "-o", out]],
+    "layout show": [lambda here, _: ["layout", "show", "my_sf128x4", "--shape", "4x4", "--spec", here / "spec"]],
+    "docs build": [lambda here, out: ["docs", "build", "--out", out, "--spec", here / "spec"]],
+    "operate": [lambda here, _: ["operate", f"my_{FILE}", "0x1", "--spec", here / "spec"]],
+    "query": [lambda here, _: ["query", f"my_{FILE}", "my_e2m1", "--spec", here / "spec"]],
+}  # fmt: skip
+# Commands that read nothing of a stranger but a spec folder: its faults are told by each command, its titles by none of these.
+SPEC_ALONE = {
+    "vectors build": "writes suites of contracts, whose names are ids", "vectors deliver": "the same; its pages: tests/pages/test_pages_strangers.py",
+    "rtl mutants": "reads the designs of the bench kit", "rtl sweep": "the same", "sweep": "reads its own record",
+    "explore": "its page: tests/explore/test_explore_strangers.py", "bench": "measures", "doctor": "reads this machine",
+}  # fmt: skip
+SLOW = ("docs build", "check", "identify", "rtl run", "rtl prove", "study tensor", "compare-datapaths")
+
+
+def test_each_command_is_in_one_of_the_tables() -> None:
+    assert {*READING} | {*SPEC_ALONE} == {*EVERY} and not {*READING} & {*SPEC_ALONE}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that a stranger sent."""
+    here = tmp_path_factory.mktemp("sent")
+    values = np.linspace(-7, 7, 4096, dtype=np.float32).reshape(32, 128)
+    write_spec(here / "spec", SHOWN)
+    safetensors(here / f"{FILE}.safetensors", {HOSTILE: values, f"{HOSTILE}2": values[:, :3], "plain": values[0]}, {HOSTILE: HOSTILE})
+    np.save(here / f"{FILE}.npy", values)
+    np.savez(here / f"{FILE}.npz", **{HOSTILE.replace("\0", "").replace("/", "|"): values, "b\x1b[2J\nINJECTED[red]MARKUP": values[:, :3]})
+    gguf(here / "w.gguf", HOSTILE)
+    safetensors(here / "q.safetensors", {f"{HOSTILE}.weight": values, f"{HOSTILE}.weight_scale": values},
+                {"emu_quantized": json.dumps({"version": HOSTILE, "tensors": {HOSTILE: HOSTILE}}), HOSTILE: HOSTILE})  # fmt: skip
+    (here / "model").mkdir()
+    stored = json.loads((ROOT / "tests/checkpoint/files/modelopt_nvfp4.json").read_text(encoding="utf-8"))["files"]
+    for name, text in stored.items():
+        raw = bytes.fromhex(text)
+        if name.endswith(".json"):
+            raw = json.dumps(spoiled(json.loads(raw))).encode()
+        elif name.endswith(".safetensors"):  # the same tensors under names that begin with a stranger's words
+            size = int.from_bytes(raw[:8], "little")
+            header = {HOSTILE + key if key != "__metadata__" else key: item for key, item in json.loads(raw[8 : 8 + size]).items()}
+            told = json.dumps(header).encode()
+            raw = len(told).to_bytes(8, "little") + told + raw[8 + size :]
+        (here / "model" / name).write_bytes(raw)
+    (here / "log").write_text(f"MISMATCH suite={HOSTILE} tc=1\nRESULT {HOSTILE}\n{HOSTILE}\n1 {HOSTILE}\n", encoding="utf-8")
+    (here / "log2").write_text(f"MISMATCH suite={STEM} tc=1 out=fp32 in=0 want=00000000 got=00000001 mask=ffffffff\n{HOSTILE}\n", encoding="utf-8")
+    (here / "report.json").write_text(json.dumps({HOSTILE: HOSTILE, "kills": {HOSTILE: [HOSTILE]}}), encoding="utf-8")
+    (here / "suite").mkdir()
+    for path in (ROOT / "vectors" / "decode").glob(f"{STEM}.*"):
+        text = path.read_text(encoding="utf-8")
+        text = json.dumps(spoiled(json.loads(text))) if path.suffix == ".json" else text.replace("\n", f" // {HOSTILE}\n")
+        (here / "suite" / path.name).write_text(text, encoding="utf-8")
+    shutil.copytree(here / "suite", here / "suites" / "decode")
+    (here / "suites" / "decode" / "MANIFEST.sha256").write_text(f"{'0' * 64}  {HOSTILE}\n", encoding="utf-8")
+    shutil.copytree(ROOT / "vectors" / "bench" / "examples", here / "examples")
+    text = (here / "examples" / "fp4_pack2.yaml").read_text(encoding="utf-8").replace('kind: "portmap"', f'kind: "portmap"\ntitle: "{SHOWN}"')
+    (here / "examples" / f"{FILE}.yaml").write_text(text, encoding="utf-8")
+    for name in ("k.py", f"{FILE}.py"):
+        (here / name).write_text(f"def f(x):\n    raise ValueError({HOSTILE!r})\n", encoding="utf-8")
+    (here / f"{FILE}.v").write_text(f"module dut(; `error {HOSTILE}\n", encoding="utf-8")
+    return here
+
+
+def parsed(path: Path) -> None:
+    """Read what a command wrote as what its name says that it is."""
+    if path.suffix in (".svg", ".xml"):
+        ET.parse(path)
+    elif path.suffix == ".py":
+        ast.parse(path.read_text(encoding="utf-8"))
+    elif path.suffix == ".json":
+        json.loads(path.read_text(encoding="utf-8"))
+
+
+CASES = [
+    pytest.param(words, id=f"{name}-{number}".replace(" ", "-"), marks=[pytest.mark.exhaustive] if name in SLOW else [])
+    for name, several in READING.items()
+    for number, words in enumerate(several)
+]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("words", CASES)
+def test_what_a_command_prints_is_harmless(made: Path, tmp_path: Path, capfd: Any, words: Words, options: list[str]) -> None:
+    line = [str(word) for word in words(made, tmp_path / "out")]
+    with restored():
+        code = run([*line, *options])
+    said = capfd.readouterr()
+    assert said.out + said.err and code in (0, 1, 2, 3, 5)
+    assert live(said.out) + live(said.err) == []
+    assert "unexpected" not in said.err and "Traceback" not in said.err, said.err
+    if options and said.out and line[:2] != ["rtl", "wrap"] and line[0] != "export":
+        json.loads(said.out)
+    for path in tmp_path.rglob("*"):
+        parsed(path)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_fault_of_a_spec_folder_is_harmless_in_each_command(tmp_path: Path, capfd: Any, name: str) -> None:
+    folder = tmp_path / FILE
+    (folder / "format").mkdir(parents=True)
+    (folder / "format" / "bad\x1b[2J\n.yaml").write_text(f'title: "{HOSTILE}"\n', encoding="utf-8")
+    with restored():
+        assert run([*name.split(), "--spec", str(folder), "--help"]) == 0
+    said = capfd.readouterr()
+    assert "is left out" in said.err and said.err.count("\n") == 1
+    assert live(said.out) + live(said.err) == []
+
+
+LETTERS = [letter for letter in dict.fromkeys(MOVING) if letter not in "\n" and (not letter.isprintable() or letter == "\u3164")]
+
+
+@pytest.mark.parametrize("kind", [*OBJECTS][:2] + [pytest.param(kind, marks=pytest.mark.exhaustive) for kind in [*OBJECTS][2:]])
+@pytest.mark.parametrize("letter", LETTERS, ids=ascii)
+def test_a_title_with_a_letter_that_moves_or_hides_is_refused_with_its_line(tmp_path: Path, capfd: Any, kind: str, letter: str) -> None:
+    text = twin(kind)
+    number = next(at for at, line in enumerate(text.splitlines(), 1) if line.startswith("title: "))
+    (tmp_path / kind).mkdir()
+    path = tmp_path / kind / f"my_{OBJECTS[kind]}.yaml"
+    path.write_bytes(text.replace('title: "', f'title: "a{letter}b', 1).encode())
+    with restored():
+        assert run(["list", "--spec", str(tmp_path), "recipes"]) == 0
+    said = capfd.readouterr().err
+    assert f"{path}:{number}: " in said and said.count("\n") == 1 and live(said) == []
+
+
+# The doors alone.
+
+
+class _Tags(HTMLParser):
+    found: list[str]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found = [*getattr(self, "found", []), tag, *(name for name, _ in attrs)]
+
+
+def letters() -> Iterator[str]:
+    """Hostile texts: the whole, and each letter beside signs."""
+    yield HOSTILE
+    yield FILE
+    yield from (f"\\{letter}'\"{letter}\\" for letter in [*MOVING, "\udcff", "\u00e9", "\U0001f600"])
+
+
+@pytest.mark.parametrize("text", [*letters()], ids=ascii)
+def test_doors(text: str, tmp_path: Path) -> None:
+    assert live(visible(text)) == [] and "\n" not in visible(text)
+    assert live(visible_text(text + "\nend")) in ([], [found for found in live(text) if found.startswith("INJECTED")])
+    assert readable([text, text]).count("\n") == 1
+    assert live(json_text({text: [text]})) == [] and json.loads(json_text({text: [text]})) == {text: [text]}
+    assert "*/" not in in_comment(text) and "\n" not in in_comment(text) and in_comment(text).isprintable()
+    tags = _Tags()
+    tags.feed(f'<p title="{in_html(text)}">{in_html(text)}</p>')
+    assert tags.found == ["p", "title"]
+    assert "<" not in in_script({text: text}) and json.loads(in_script({text: text})) == {text: text}
+    assert ET.fromstring(f'<a b="{in_html(in_xml(text))}"/>').tag == "a"
+    if "\0" not in text and shutil.which("bash"):
+        words = ["bash", "-c", f"printf %s {in_shell(text)}"]
+        told = subprocess.run(words, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout
+        assert told.decode("utf-8", "surrogateescape") == text and in_shell(text).isprintable()
+
+
+def test_nothing_is_printed_beside_the_door() -> None:
+    """All of emu prints by emu/cli/settings.py; what prints otherwise is here, with a reason."""
+    apart = {
+        "emu/cli/settings.py": "the door", "emu/cli/start.py": "one fixed line before it is there",
+        "emu/check/progress.py": "a line that is drawn again: through visible()", "emu/check/targets/cuda/__main__.py": "a command of its own: through visible()",
+        "emu/engines/torch/triton/ptx.py": "JSON in ASCII",
+    }  # fmt: skip
+    found = set()
+    for path in sorted((ROOT / "emu").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write",
+                                                                         "stream.write", "Console", "json.dump"):  # fmt: skip
+                named = ast.unparse(node.func)
+                if named != "stream.write" or "stderr" in path.read_text(encoding="utf-8"):
+                    found.add(path.relative_to(ROOT).as_posix())
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("html.escape", "shlex.quote"):
+                found.add(path.relative_to(ROOT).as_posix())
+    assert found - {"emu/base/text.py"} <= set(apart), found
