@@ -13,15 +13,21 @@ from emu.engines.c_ref.descriptor_file import descriptor_text
 from emu.spec import get
 
 WORDS = ("<img src=x onerror=globalThis.LIVE=1>", "x;touch INJECTED", '"); INJECTED(); ("', "$(INJECTED)", "`INJECTED`", "'", "x\nINJECTED")
-FIELDS = {"number": ("from", "to", "round", "policy", "code"), "block": ("a", "b", "from"), "dot": ("m1", "m2"), "layout": ("layout", "rows"),
+FIELDS = {"number": ("from", "to", "round", "policy", "code"), "block": ("a", "b", "from"), "dot": ("m1", "m2"),
+          "layout": ("layout", "rows"),
           "dequantize": ("recipe", "profile"), "tensor": ("recipe",)}  # fmt: skip
 BUTTONS = ("copy-shell", "copy-python", "copy-c", "copy-row")
 CLICKED = """const out = [], at = id => document.querySelector(`#${id}`), wait = () => new Promise(done => setTimeout(done));
 for (const hash of LINKS) {
   location.hash = hash; await wait(); await wait();
   at("copy-link").click();
-  const before = explorer.copied(), said = {live: globalThis.LIVE || document.querySelectorAll("img, script[src]").length, copied: []};
-  for (const id of BUTTONS) { at(id).click(); if (explorer.copied() !== before) said.copied.push(explorer.copied()); at("copy-link").click(); }
+  const before = explorer.copied(), said = {live: globalThis.LIVE || document.querySelectorAll("img, script[src]").length,
+    copied: []};
+  for (const id of BUTTONS) {
+    at(id).click();
+    if (explorer.copied() !== before) said.copied.push(explorer.copied());
+    at("copy-link").click();
+  }
   out.push(said);
 }
 return out;"""
@@ -55,7 +61,8 @@ def own() -> str:
 
 
 def test_a_descriptor_is_a_text_in_what_is_copied(page, tmp_path, own):
-    (said,) = clicked(page, tmp_path, [link("number", own=own, to="e2m1", round="rne", policy="nvidia", **{"from": "bf16", "code": "0x4000"})])
+    asked = {"from": "bf16", "code": "0x4000", "to": "e2m1", "round": "rne", "policy": "nvidia"}
+    (said,) = clicked(page, tmp_path, [link("number", own=own, **asked)])
     python = [text for text in said["copied"] if text.startswith("import numpy")]
     code = [text for text in said["copied"] if "int main" in text]
     assert len(python) == len(code) == 1 and "INJECTED" in python[0] and "INJECTED" in code[0]
