@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from emu.base.errors import EngineError, ToolError
+from emu.base.errors import EngineError, FileError, ToolError
 
 YOSYS: Final = "yosys"
 ABC: Final = "yosys-abc"
@@ -34,6 +34,17 @@ def freed(work: Path) -> tuple[str, ...]:
     """Return the commands by which z in a flat design becomes x, and each x a value that is free; write what they read into the folder."""
     (work / "released.v").write_text(_RELEASED, encoding="ascii")
     return "tribuf", "techmap -map released.v t:$tribuf", "setundef -anyseq"
+
+
+def in_script(path: Path) -> str:
+    """Return a path as one word of a script of yosys, which has no sign that could take the meaning of another.
+
+    Raises: FileError (a quote, a backslash, or what does not print in ASCII: a script could run it).
+    """
+    name = str(path.resolve())
+    if not (name.isascii() and name.isprintable()) or set(name) & set('"\\'):
+        raise FileError(f"{name}: yosys reads no such name: rename it, with letters of ASCII and without quotes and backslashes")
+    return f'"{name}"'
 
 
 def run_yosys(script: Sequence[str], work: Path, seconds: float = 600) -> str:
