@@ -174,7 +174,7 @@ def _prepared(recipe: Recipe, tensor: StoredTensor, original: Original, tops: li
     found = [Outcome(recipe.id, factor=factor, amax=top) for top in dict.fromkeys(tops)]
     if behind is None:
         return found
-    sibling = original.sibling(tensor, behind.low, behind.high)
+    sibling = original.sibling(tensor, max(behind.low, tops[0]), behind.high)  # a smaller maximum cuts off this weight: no factor to share
     if sibling is not None:
         return [Outcome(recipe.id, note=f"with the tensor maximum {behind.bits:08X} of {sibling}", amax=behind.bits)]
     return [*found, Outcome(recipe.id, factor=factor, amax=behind.bits)]

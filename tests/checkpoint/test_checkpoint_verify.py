@@ -184,6 +184,23 @@ def test_no_recipe_of_other_blocks_excuses_a_factor_or_the_sign_of_a_scale(
     assert found.exit_code == 1 and {item.tensor for item in found.faults} == {f"{Q}.weight"}
 
 
+@pytest.mark.parametrize(
+    ("gate", "up", "exit_code"),
+    [((1, 0x7E), (2.5, 0x7E), 0), ((2.5, 0x73), (2.5, 0x7E), 0), ((1, 0x7E), (1, 0x7E), 1)],
+    ids=["a factor each", "the larger for both", "the smaller for both: up is read as 1"],
+)
+def test_a_factor_of_a_smaller_weight_beside_it_is_no_factor_to_share(write: Any, tmp_path: Path, gate: Any, up: Any, exit_code: int) -> None:
+    def half(name: str, value: float, top: float, scale: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        held = {f"m.{name}.weight": ("U8", (1, 8), np.full(8, 0x77, "u1")), f"m.{name}.weight_scale": ("F8_E4M3", (1, 1), np.array([scale], "u1"))}
+        held[f"m.{name}.weight_scale_2"] = ("F32", (), np.float32(top) / np.float32(2688))
+        return held, {f"m.{name}.weight": ("F32", (1, 16), np.full(16, value, "<f4"))}
+
+    halves = [half("gate_proj", 1, *gate), half("up_proj", 2.5, *up)]
+    new, old = (write(tmp_path / f"{name}.safetensors", halves[0][k] | halves[1][k]) for k, name in enumerate(("new", "old")))
+    found = verify_checkpoint(new, old)
+    assert (found.exit_code, {item.tensor for item in found.faults}) == (exit_code, {"m.up_proj.weight"} if exit_code else set())
+
+
 def test_tensors_beside_an_original_that_is_not_quantized(recorded: At, changed: Any, before: Any) -> None:
     numbers, bits = np.array([1, 2.001], "<f4"), np.array([0x3F80, 0x4000], "<u2")  # 2.001 is 2 in bfloat16
     other = [("norm.weight", "its numbers are not those of the original")]
