@@ -189,9 +189,10 @@ def test_no_recipe_of_other_blocks_excuses_a_factor_or_the_sign_of_a_scale(
     [((1, 0x7E), (2.5, 0x7E), 0), ((2.5, 0x73), (2.5, 0x7E), 0), ((1, 0x7E), (1, 0x7E), 1)],
     ids=["a factor each", "the larger for both", "the smaller for both: up is read as 1"],
 )
-def test_a_factor_of_a_smaller_weight_beside_it_is_no_factor_to_share(write: Any, tmp_path: Path, gate: Any, up: Any, exit_code: int) -> None:
+def test_the_factor_of_a_smaller_weight_beside_it_is_not_shared(write: Any, tmp_path: Path, gate: Any, up: Any, exit_code: int) -> None:
     def half(name: str, value: float, top: float, scale: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        held = {f"m.{name}.weight": ("U8", (1, 8), np.full(8, 0x77, "u1")), f"m.{name}.weight_scale": ("F8_E4M3", (1, 1), np.array([scale], "u1"))}
+        held: dict[str, Any] = {f"m.{name}.weight": ("U8", (1, 8), np.full(8, 0x77, "u1"))}
+        held[f"m.{name}.weight_scale"] = ("F8_E4M3", (1, 1), np.array([scale], "u1"))
         held[f"m.{name}.weight_scale_2"] = ("F32", (), np.float32(top) / np.float32(2688))
         return held, {f"m.{name}.weight": ("F32", (1, 16), np.full(16, value, "<f4"))}
 
