@@ -93,22 +93,50 @@ def _wraps(case: Case, at: int, sides: str) -> bool:
     return not bool((unequal(case.got, made, case.pair) & case.known).any())
 
 
-def locate(cases: list[Case]) -> Found:
+def locate(cases: list[Case], dense: list[Case]) -> Found:
     """Return the mistake that gives all outputs of the most questions, of several the first that is tried; {} for none.
 
     Its words are under `hypothesis`, and k, block, tile, row or column of the first question where they are known.
+    dense: wrong questions with wrong sums of several blocks; a term that explains none of them is no cause: where one block of a row is
+    live, a wrong term and a wrong output are the same.
     """
     found: dict[str, Found] = {}
     times: dict[str, int] = {}
+    of_terms: set[str] = set()
     for case in cases:
         here: dict[str, Found] = {}
         for search in (_groups, _result, _scalars, _operands, _ends, _terms, _roundings, _single_codes, _left_zero):
-            here |= {item["hypothesis"]: item for item in search(case) if item["hypothesis"] not in here}
+            new = {item["hypothesis"]: item for item in search(case) if item["hypothesis"] not in here}
+            of_terms |= set(new) if search is _terms else set()
+            here |= new
         for text, item in here.items():
             found.setdefault(text, {**item, "M, N, K" if case.asked.groups is None else "E, M, N, K": "x".join(map(str, case.asked.shape))})
             times[text] = times.get(text, 0) + 1
+    if of_terms and dense:
+        kept = {item["hypothesis"] for case in dense for item in _terms(case)}
+        times = {text: count for text, count in times.items() if text not in of_terms or text in kept}
     best = max(times, key=lambda text: times[text], default="")
     return {**found[best], "explains": f"{times[best]} of {len(cases)} questions"} if best else {}
+
+
+def is_dense(case: Case) -> bool:
+    """Tell whether a wrong term can be told from a wrong output: products of several blocks are added in one, and differences are known."""
+    if _difference(case) is None:
+        return False
+    asked, pair = case.asked, case.pair
+    a, b = (side.values(codes, scales).n != 0 for side, codes, scales in ((pair.a, asked.a, asked.sa), (pair.b, asked.b, asked.sb)))
+    size = _block(pair)
+    live = sum((_met(a[:, at : at + size], b[:, at : at + size]) for at in range(0, a.shape[1], size)), np.zeros((len(a), len(b))))
+    return bool((of_groups(asked, live) > 1)[case.wrong].any())
+
+
+def _met(a: Bits, b: Bits) -> Values:
+    return np.asarray(a.astype(np.float64) @ b.T.astype(np.float64) > 0, np.float64)
+
+
+def _block(pair: Pair) -> int:
+    """Return the length of a block along K whose loss is tried."""
+    return pair.step if pair.step > 1 else 16
 
 
 def where(case: Case) -> Found:
@@ -332,7 +360,7 @@ def _terms(case: Case) -> Iterator[Found]:
         for at in np.flatnonzero(a[i] * b[column(asked, i, j)] * sign == difference[i, j])[:MANY]:
             change = sign * of_groups(asked, np.outer(a[:, at], b[:, at]))
             yield from _matches(case, difference, change, f"the element at k {word}", {"k": int(at)})
-    size = pair.step if pair.step > 1 else 16
+    size = _block(pair)
     blocks = [slice(at, min(at + size, k)) for at in range(0, k, size)][:MANY]
     parts = [of_groups(asked, a[:, block] @ b[:, block].T) for block in blocks]
     for at, part in enumerate(parts):

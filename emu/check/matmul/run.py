@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import islice
 from time import perf_counter
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from emu.check.matmul.groups import (
     picked,
     plain_shape,
 )
-from emu.check.matmul.locate import Case, locate, unequal, where, wrapped_blocks
+from emu.check.matmul.locate import Case, is_dense, locate, unequal, where, wrapped_blocks
 from emu.check.matmul.numbers import Bits, Draws
 from emu.check.matmul.pair import Pair, pair_of
 from emu.check.matmul.question import Needs, Question, Seen, comparable, raw, sample, taken
@@ -42,6 +43,7 @@ SHAPES_OF_WIDTHS: Final = 3  # shapes with which the width of an accumulator is 
 KEPT: Final = 12  # wrong answers that are kept to be explained
 BATCHES: Final = (1, 4)  # rows of smaller batches
 TRIED: Final = 4  # of them, the smallest first
+DENSE: Final = 2  # wrong answers by which a wrong term is told from a wrong output
 SHOWN: Final = 8  # scale codes of a list
 
 
@@ -364,7 +366,7 @@ class Check:
         cases = (small or ranked)[:TRIED]
         found = wrapped_blocks(cases)
         if small and not found:
-            found = locate(cases)
+            found = locate(cases, list(islice(filter(is_dense, small), DENSE)))
         if small and not found.get("explains", "").startswith(f"{len(cases)} of") and not self.stored:
             self.width()
         self.report.located = self.report.located or found

@@ -190,6 +190,21 @@ def test_the_tensor_scale_that_serves_both_is_named(powers, name):
     assert report.located["hypothesis"] == f"the tensor scale of {name} is used for both operands"
 
 
+@pytest.mark.parametrize("factor", [0, 2, -1])
+@pytest.mark.parametrize("place", [np.s_[-1], np.s_[:, -1]], ids=["row", "column"])
+def test_wrong_outputs_are_no_wrong_term(place, factor):
+    """In one-hot rows a row of zeros is a missing element, a doubled one an element twice; sums of several blocks tell them apart."""
+
+    def change(found):
+        found[place] *= factor
+        return found
+
+    report = check_matmul(after(change), "nvfp4", "nvfp4", shapes=SHAPES[:1], raises=False)
+    said = report.located.get("hypothesis", "")
+    assert report.verdict == "differs" and "along K" not in said and "at k" not in said, report.text()
+    assert "left zero" in said or factor, report.text()
+
+
 def test_what_is_wrong_has_a_place():
     report = check_matmul(WRONG["one element dropped"][0], "nvfp4", "nvfp4", shapes=SHAPES, raises=False)
     assert report.located["k"] == 37
