@@ -42,7 +42,7 @@ def judge(form: Form, expected: Expected, got: Arrays) -> Judged:
     spoiled: Bits | None = None
     for name in form.answers_of(got):
         want, have = expected.arrays[name], got[name]
-        fmt = format_of(form, name, want)
+        fmt = format_of(form, name, expected)
         wrong = differing(want, have, fmt, form.any_nan(name))
         known = expected.known.get(name)
         if known is not None:
@@ -67,14 +67,9 @@ def elements_shape(form: Form, expected: Expected, got: Arrays) -> tuple[int, ..
     return tuple(expected.arrays["codes" if "codes" in expected.arrays else next(iter(got))].shape)
 
 
-def format_of(form: Form, name: str, want: Bits) -> Format:
-    """Return the format of an answer; of values by the width that was asked for."""
-    if name in form.answers:
-        return form.answers[name]
-    from emu.spec import get
-
-    fmt: Format = get("format", "fp32" if want.dtype.itemsize == 4 else "fp64")
-    return fmt
+def format_of(form: Form, name: str, expected: Expected) -> Format:
+    """Return the format of an answer; of values the one that was asked for."""
+    return expected.result if name == "values" and expected.result is not None else form.answers[name]
 
 
 def _touched(spoiled: Bits, shape: tuple[int, ...]) -> Bits:

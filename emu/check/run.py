@@ -213,7 +213,10 @@ class _Checker:
             return self.expect(question.operands, engine, got)
         part = self.expect(question.part, engine, got)
         shapes = {name: array.shape for name, array in got.items()}
-        return Expected(*({name: np.resize(array, shapes.get(name, array.shape)) for name, array in each.items()} for each in part))
+        arrays, known = (
+            {name: np.resize(array, shapes.get(name, array.shape)) for name, array in each.items()} for each in (part.arrays, part.known)
+        )
+        return part._replace(arrays=arrays, known=known)
 
     def once(self, part: Arrays, differences: Iterable[Difference], got: Arrays) -> Iterator[Difference]:
         """Yield the differences of repeated rows: one that the part has with the same answer is counted there alone."""

@@ -116,11 +116,12 @@ def _refuse_unread(how: str, product: bool) -> None:
 def _refuse_formats(contract: str, options: dict[str, Any]) -> None:
     """Refuse a format of x or of values where the contract says it, or has none. Raises: OperandError, SpecError."""
     from emu.contracts import OPERATIONS, form_of
+    from emu.contracts.form import OF_RESULT
 
     form = form_of(contract, options["source"], options["result"])
     if options["source"] is not None and OPERATIONS[form.op].opens != "source":
         raise OperandError(f"check: --source says nothing of {contract}: leave it out")
-    if options["result"] is not None and form.op not in ("quantize", "decode", "dequantize"):
+    if options["result"] is not None and form.op not in OF_RESULT:
         raise OperandError(f"check: --result says nothing of {contract}: leave it out")
 
 

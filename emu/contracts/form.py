@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from emu.contracts.contract import Contract
 
 EXTRAS = ("tensor_amax", "random", "signs")
+OF_RESULT = ("quantize", "decode", "dequantize")  # operations of which a kernel's answer chooses the format of its values
 FLAGS = "flags"  # an answer that a kernel may leave out: the report says that they were not compared
 ROWS = (257, 1, 513, 2, 1025, 3, 33, 4097, 31, 65, 127)  # numbers of rows that are asked, large and small in turn
 FEW_ROWS = 65  # of a target or an engine that takes long
@@ -77,10 +78,14 @@ class Asked:
 
 
 class Expected(NamedTuple):
-    """Answers by name. known: name -> bool array, False where nobody knows the code; a name that is missing is known throughout."""
+    """Answers by name. known: name -> bool array, False where nobody knows the code; a name that is missing is known throughout.
+
+    result: format of the values of a quantize, decode or dequantize contract, which a kernel's answer may choose; None: that of the form.
+    """
 
     arrays: dict[str, Bits]
     known: dict[str, Bits]
+    result: Format | None = None
 
 
 @dataclass(frozen=True)
@@ -425,4 +430,5 @@ def expect(
     engine: exact, auto or another name of emu.engines.   result: format of values, None: fp32.   values: of a quantize contract too, by a
     dequantize profile.   Raises: OperandError, ShapeError, EngineError.   Tests: tests/check/test_check_inputs.py.
     """
-    return form.expect(operands, engine, get("format", result or "fp32"), profile, values)
+    found = form.expect(operands, engine, get("format", result or "fp32"), profile, values)
+    return found._replace(result=get("format", result or "fp32")) if form.op in OF_RESULT else found

@@ -13,6 +13,8 @@ from emu.check.judge import judge
 from emu.check.report.model import CLASSES
 from emu.contracts import form_of
 from emu.contracts.form import Expected
+from emu.contracts.quantize.steps import code_text
+from emu.spec import derive, get
 from emu.testing import check
 
 CONVERT, NVFP4, MXFP4 = "convert/e2m1/rne/nvidia", "quantize/nvfp4_te_ref", "quantize/mxfp4_te_pow2"
@@ -51,12 +53,31 @@ RIGHT = {
 }
 
 
+def least(contract):
+    """How many answers a check compares at the least: the rows of decode are every code of a format."""
+    form = form_of(contract)
+    return 1 << derive.codes(form.operands[form.main]).bits if form.op == "decode" else 31
+
+
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_kernel_passes_whatever_it_answers(name):
     fn, contract, adapter = RIGHT[name]
     report = check(fn, contract, name=name, **DIRECTED, **adapter)
-    assert report.verdict == "pass" and report.exit_code == 0 and report.compared > 30 and not report.failures
+    assert report.verdict == "pass" and report.exit_code == 0 and report.compared >= least(contract) and not report.failures
+
+
+FORMATS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("contract", ["decode/e4m3", "dequantize/mxfp4_te_pow2/exact", "quantize/mxfp4_te_pow2"])
+def test_wrong_values_are_judged_in_the_format_that_they_came_in(contract, dtype):
+    """A kernel gives the largest finite number for all: the report shows its code in the format of the dtype."""
+    top = ml_dtypes.finfo(dtype).max
+    report = check(lambda *operands: np.full(operands[0].shape, top, dtype), contract, raises=False, **DIRECTED)
+    shown = code_text(int(np.array(top).view(f"u{top.nbytes}")), get("format", FORMATS[dtype]))
+    assert report.verdict == "differs" and {failure.example.got for failure in report.failures} == {shown}, report.text()
 
 
 def test_all_suites_compare_what_they_promise():

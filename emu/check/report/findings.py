@@ -102,7 +102,7 @@ EXPLAIN_MOST = 64  # elements that are printed of an operand
 def example_of(checker: _Checker, shrunk: Shrunk, name: str, stage: str) -> Example:
     """Return a counterexample with its steps."""
     form, index = checker.form, shrunk.index
-    fmt = format_of(form, stage, shrunk.expected.arrays[stage])
+    fmt = format_of(form, stage, shrunk.expected)
     want, have = int(shrunk.expected.arrays[stage][index]), int(shrunk.got[stage][index])
     try:
         operands, at = dict(shrunk.operands), shrunk.index

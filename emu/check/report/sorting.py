@@ -66,7 +66,7 @@ def class_of(form: Form, case: Case, name: str, index: Index) -> str:
     if name == FLAGS:
         return "flags"
     want, have = int(case.expected.arrays[name][index]), int(case.got[name][index])
-    fmt = format_of(form, name, case.expected.arrays[name])
+    fmt = format_of(form, name, case.expected)
     if _only_sign(want, have, fmt) and not want & ~derive.codes(fmt).sign_bit:
         return "minus_zero"
     near = inputs_near(form, case, name, index)

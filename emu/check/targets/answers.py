@@ -11,7 +11,7 @@ import numpy as np
 from emu.arrays.values import _FORMAT_OF_DTYPE as FORMAT_OF_DTYPE
 from emu.base.errors import OperandError, TargetError
 from emu.check.model import RAISED
-from emu.contracts.form import FLAGS, Arrays, Bits, Form, Shape, integer_dtype
+from emu.contracts.form import FLAGS, OF_RESULT, Arrays, Bits, Form, Shape, integer_dtype
 from emu.engines.numpy.layout import places
 from emu.ops.quantized import Quantized
 from emu.spec import derive, get, names
@@ -164,7 +164,7 @@ def read(found: Any, form: Form, operands: Arrays, reading: Reading, result: str
     shapes = form.shapes(operands)
     for name, array in named(found, form, reading).items():
         bits, fmt = bits_of(name, array)
-        if name == "values" and form.op in ("quantize", "decode", "dequantize"):
+        if name == "values" and form.op in OF_RESULT:
             result = _result(fmt, result)
             out[name] = _shaped(name, _unsigned(name, bits, get("format", result)), shapes["values"])
             continue
