@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from support.level_samples import drawn_datapath, drawn_row
@@ -17,19 +18,23 @@ from emu.contracts.levels.rows import LevelsRow
 from emu.contracts.levels.walk import walk
 from emu.spec.levels import level_plans_of
 from emu.vectors.coverage.count import crosses_of, model_of, planned_rows
+from emu.vectors.coverage.model import axes_of
 
 RANDOM = "dot__bf16xbf16_to_bf16__bf16_register_random__directed"
 
 
 @pytest.mark.parametrize("count", [80, pytest.param(tries(500, 1500), marks=pytest.mark.exhaustive)])
 def test_every_event_of_a_drawn_datapath_has_a_bin(count):
-    """Whatever a row of a valid datapath does is named by the model."""
+    """Whatever a row of a valid datapath does is named by the model and on an axis of its contract, and nothing says that it cannot be."""
     model = model_of("levels")
     assert model is not None
     axes = {name: set(axis.bins) for name, axis in model.facts.axes.items() if name != "level"}
+    crosses = {name: cross.axes for name, cross in model.facts.crosses.items()}
     seen: set[str] = set()
     for seed in range(count):
         plan, rng = next(level_plans_of(drawn_datapath(seed))), Random(seed)
+        cover = LevelsCover(SimpleNamespace(plan=plan, field=SimpleNamespace(draws=plan.draws(plan.facts.k))))
+        known = {name: frozenset(bins) for name, bins in axes_of(cover, model).items()}
         for _ in range(4):
             drawn = drawn_row(plan, rng)
             if drawn is None:
@@ -41,6 +46,10 @@ def test_every_event_of_a_drawn_datapath_has_a_bin(count):
             for event in (*events(told), *narrow_events(told)):
                 if event[1] not in SKIPPED:
                     point = dict(_point(event))
+                    assert all(found in known[axis] for axis, found in point.items()), (seed, event)
+                    for names in crosses.values():
+                        if all(axis in point for axis in names):
+                            assert not cover.settle(names, [tuple(point[axis] for axis in names)]), (seed, event, names)
                     point.pop("level", None)
                     assert point and all(found in axes[axis] for axis, found in point.items()), event
                     seen |= set(point)

@@ -40,7 +40,7 @@ class LevelsCover:
         aligned = any(level.align is not None for level in self.plan.levels)
         if (name in ("exponent", *SPLIT["shift"]) and not aligned) or (name == "threshold" and not self.op.field.draws):
             return None
-        if name == "size" and not any(map(self._is_narrow, range(len(self.levels)))):
+        if name == "size" and not any(map(self._narrow, range(len(self.levels)))):
             return None
         if name == "unused" and not ignores_bits(self.plan):
             return None
@@ -61,7 +61,7 @@ class LevelsCover:
             return {}
         place, out = axes.index("level"), {}
         for one in bins:
-            why = self._lacks(one[place], axes)
+            why = self._lacks(one[place], axes) or self._keeps(one[place], dict(zip(axes, one, strict=True)))
             if why:
                 out[one] = Settled("structure", why)
         return out
@@ -69,12 +69,9 @@ class LevelsCover:
     def _lacks(self, name: str, axes: Sequence[str]) -> str:
         """Return why a level has no bin of a cross, or nothing."""
         number = self.levels.index(name)
-        facts, hold = self.plan.facts, self._hold(number)
-        scale = (facts.products.scale, *(level.scale for level in facts.levels), "none")[number]
-        parts = [] if isinstance(scale, str) else [scale.each, scale.product, scale.term]
-        roundings = [item for item in (hold, *parts) if item != "exact"]
-        if "size" in axes and not self._is_narrow(number):
-            return f"there is no float register of at most {NARROW} bits"
+        facts, roundings = self.plan.facts, self._holds(number)
+        if "size" in axes:
+            return "" if self._narrow(number) else f"there is no float register of at most {NARROW} bits"
         if "lost" in axes and all(rounding_of(item) is None for item in roundings):
             return "nothing is rounded there"
         if "end" in axes and not any(isinstance(item, FixedHold | FloatHold) for item in roundings) and not self._aligned(number):
@@ -86,13 +83,23 @@ class LevelsCover:
         adds = number > 0 and (number <= len(facts.levels) or facts.out.plus == "c")
         return "" if adds or "cancellation" not in axes else "nothing is added there"
 
-    def _hold(self, number: int) -> Any:
-        facts = self.plan.facts
-        return (facts.products.hold, *(level.hold for level in facts.levels), facts.out)[number]
+    def _keeps(self, name: str, words: Mapping[str, str]) -> str:
+        """Return why no narrow register of a level has a bin, or nothing: without a rounding it keeps each number, or flushes it."""
+        kept = words.get("lost", "zero") == "zero" and words.get("move", "stay") in ("stay", "beyond")
+        if "size" not in words or kept or any(item.rounding is not None for item in self._narrow(self.levels.index(name))):
+            return ""
+        return "nothing is rounded there"
 
-    def _is_narrow(self, number: int) -> bool:
-        hold = self._hold(number)
-        return isinstance(hold, FloatHold) and is_narrow(get("format", hold.format))
+    def _holds(self, number: int) -> list[Any]:
+        """Return what holds numbers at a level: its register, then those of its scales."""
+        facts = self.plan.facts
+        hold = (facts.products.hold, *(level.hold for level in facts.levels), facts.out)[number]
+        scale = (facts.products.scale, *(level.scale for level in facts.levels), "none")[number]
+        parts = [] if isinstance(scale, str) else [scale.each, scale.product, scale.term]
+        return [item for item in (hold, *parts) if item != "exact"]
+
+    def _narrow(self, number: int) -> list[FloatHold]:
+        return [item for item in self._holds(number) if isinstance(item, FloatHold) and is_narrow(get("format", item.format))]
 
     def _aligned(self, number: int) -> bool:
         return 0 < number <= len(self.plan.levels) and self.plan.levels[number - 1].align is not None
