@@ -43,7 +43,7 @@ enum {
     EMU_ERROR_LAYOUT = 17    /* a layout whose digits do not follow on one another, or passes a limit named below */
 };
 
-enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 };
+enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32, EMU_MAX_VALUE_BITS = 61 };
 
 /* Format descriptor; a key that a class does not name is ignored.
  *
@@ -54,7 +54,7 @@ enum { EMU_MAX_NAN_CODES = 16, EMU_MAX_CODEBOOK = 256, EMU_MAX_RANDOM_BITS = 32 
  *           inf top: Inf has the magnitude above the largest number; every magnitude above that is NaN.
  * integer:  `bits` 1..63, sign included; value = integer * 2^unit_exp.
  * exponent: `bits` 1..16, no sign; value = 2^(code - bias).
- * codebook: value of code i = values[i] * 2^unit_exp, 2^bits values, bits 1..8, |values[i]| < 2^61, |unit_exp| <= 2^20.
+ * codebook: value of code i = values[i] * 2^unit_exp, 2^bits values, bits 1..8, |values[i]| < 2^EMU_MAX_VALUE_BITS, |unit_exp| <= 2^20.
  *           As a destination it needs a zero if it has values of both signs.
  */
 enum { EMU_FLOAT = 0, EMU_INTEGER = 1, EMU_EXPONENT = 2, EMU_CODEBOOK = 3 };

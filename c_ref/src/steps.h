@@ -4,6 +4,26 @@
 
 #include "../emu_ref.h"
 
+/* A limit that is passed; name NULL: none is. */
+typedef struct emu_limit {
+    const char *name;
+    int64_t found;
+    int64_t most;
+} emu_limit;
+
+/* Is a number within a limit? The first that is not is kept. */
+static inline int32_t emu_is_within(emu_limit *limit, const char *name, int64_t found, int64_t most)
+{
+    const emu_limit passed = {name, found, most};
+    if (found > most && !limit->name)
+        *limit = passed;
+    return found <= most;
+}
+
+/* Limits of formats that the reader of descriptors names where it finds them. */
+enum { EMU_MOST_FLOAT_BITS = 63, EMU_MOST_STORED_BITS = 64, EMU_MOST_EXP_BITS = 11, EMU_MOST_FRAC_BITS = 57, EMU_MOST_HELD_FRAC = 60,
+       EMU_MOST_DRAWN_BITS = 61, EMU_MAX_CODE_BITS = 63, EMU_MAX_UNBOUNDED_FRAC = 50, EMU_MAX_SEARCHED_BITS = 8, EMU_MAX_WRAPPED_BITS = 16 };
+
 /* Facts that follow from a format descriptor. */
 typedef struct emu_grid {
     const emu_format *format;

@@ -32,6 +32,11 @@ int run_descriptor(void)
 {
     const emu_library *library;
     size_t length = fread(text, 1, sizeof text, stdin);
+    if (length == sizeof text) { /* too long: how long */
+        char more[1 << 12];
+        for (size_t here; length < MEMORY && (here = fread(more, 1, sizeof more, stdin)) > 0;)
+            length += here;
+    }
     if (ferror(stdin))
         return complain("stdin", "cannot be read");
     if (load("stdin", length, &library))

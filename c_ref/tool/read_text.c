@@ -11,6 +11,8 @@ int32_t emu_read_text(const char *path, char *text, size_t room, size_t *length)
         return -1;
     *length = fread(text, 1, room, file);
     failed = ferror(file);
+    if (*length == room && !fseek(file, 0, SEEK_END) && ftell(file) > (long)room)
+        *length = (size_t)ftell(file);
     fclose(file);
     return failed ? -1 : 0;
 }

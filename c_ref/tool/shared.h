@@ -4,7 +4,7 @@
 
 #include "../emu_ref.h"
 
-/* read_text.c: a file into `room` bytes, no more than so many of it. 0, or -1: it cannot be read. */
+/* read_text.c: a file into `room` bytes, no more than so many of it; *length: of the whole file where that can be told. 0, or -1: it cannot be read. */
 int32_t emu_read_text(const char *path, char *text, size_t room, size_t *length);
 
 /* level_row.c: what a row of a datapath of levels takes. */

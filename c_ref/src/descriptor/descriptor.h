@@ -45,6 +45,7 @@ enum {
     EMU_FIELD_HEX,      /* uint64_t */
     EMU_FIELD_SPECIAL,  /* emu_special: rule, open, refused, a code, or a code and _rounded */
     EMU_FIELD_FORMAT,   /* pointers: the id of an object above */
+    EMU_FIELD_ARITHMETIC,
     EMU_FIELD_ROUNDING
 };
 
@@ -67,6 +68,9 @@ extern const char *const emu_overflow_words[]; /* by EMU_SATURATE .. EMU_WRAP */
 /* descriptor_text.c: lines, words, numbers, faults, memory. */
 void emu_refuse(emu_reader *reader, const char *what, int32_t word, const char *how); /* word: which of the line is quoted, -1: none */
 void emu_refuse_key(emu_reader *reader, const char *key);
+/* Refuse what passes a limit, in the line that was read last: `name` is `found`, at most `most`. */
+void emu_refuse_beyond(emu_reader *reader, const char *name, int64_t found, int64_t most);
+void emu_end_limits(emu_reader *reader, int32_t line, const emu_limit *limit); /* the same in the line where an object begins, where there is one */
 int32_t emu_next_line(emu_reader *reader);
 int32_t emu_is_word(const emu_reader *reader, int32_t place, const char *wanted);
 int32_t emu_read_line(emu_reader *reader, const char *key, int32_t values); /* the next line must be this key with so many values */
@@ -86,6 +90,7 @@ const char *emu_decimal(int64_t number, char digits[24]); /* its first digit or 
 void emu_read_fields(emu_reader *reader, const emu_field *fields, void *object);
 const emu_format *emu_read_format(emu_reader *reader, int32_t place);
 const emu_rounding *emu_read_rounding(emu_reader *reader, int32_t place);
+const emu_format *emu_read_arithmetic(emu_reader *reader, int32_t place); /* with the widths of an arithmetic */
 void emu_read_special(emu_reader *reader, int32_t place, emu_special *special);
 const emu_transform *emu_read_transform(emu_reader *reader, int32_t place);
 const char *emu_id_of(const emu_library *library, const emu_format *format);

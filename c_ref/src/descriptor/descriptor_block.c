@@ -17,7 +17,7 @@ static const emu_field transform_fields[] = {
     {.key = "order", .kind = EMU_FIELD_WORD, .count = 1, TRANSFORM(order), .names = orders},
     {.key = "signs", .kind = EMU_FIELD_HEX, .count = 4, TRANSFORM(signs)},
     {.key = "scale_exp", .kind = EMU_FIELD_NUMBER, .count = 1, TRANSFORM(scale_exp), .low = -1024, .high = 1024},
-    {.key = "sum_format", .kind = EMU_FIELD_FORMAT, .count = 1, TRANSFORM(sum_format)},
+    {.key = "sum_format", .kind = EMU_FIELD_ARITHMETIC, .count = 1, TRANSFORM(sum_format)},
     {.key = "result", .kind = EMU_FIELD_FORMAT, .count = 1, TRANSFORM(result)},
     {.key = NULL},
 };

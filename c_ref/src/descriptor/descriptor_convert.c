@@ -22,7 +22,9 @@ const char *const emu_overflow_words[] = {"saturate", "inf", "nan", "ieee_inf", 
 
 static const emu_field format_fields[] = {
     {.key = "class", .kind = EMU_FIELD_WORD, .count = 1, .place = offsetof(emu_format, format_class), .names = classes},
-    FORMAT_NUMBER(bits, 1, 63, INTEGER | EXPONENT | CODEBOOK),
+    FORMAT_NUMBER(bits, 1, 63, INTEGER),
+    FORMAT_NUMBER(bits, 1, 16, EXPONENT),
+    FORMAT_NUMBER(bits, 1, 8, CODEBOOK),
     FORMAT_WORD(has_sign, emu_no_yes, FLOAT),
     FORMAT_NUMBER(exp_bits, 1, 15, FLOAT),
     FORMAT_NUMBER(frac_bits, 0, 62, FLOAT),
@@ -74,10 +76,11 @@ static void read_nan_codes(emu_reader *reader, emu_format *format)
 
 static void read_values(emu_reader *reader, emu_format *format)
 {
-    int32_t count = format->bits > 8 ? 0 : 1 << format->bits;
+    int32_t count = reader->error ? 0 : 1 << format->bits;
     int64_t *values = emu_take(reader, (size_t)count * sizeof *values);
+    const int64_t most = ((int64_t)1 << EMU_MAX_VALUE_BITS) - 1;
     for (int32_t i = 0; i < count && emu_read_line(reader, "value", 1); i++)
-        values[i] = emu_read_integer(reader, 1, -((int64_t)1 << 61) + 1, ((int64_t)1 << 61) - 1);
+        values[i] = emu_read_integer(reader, 1, -most, most);
     format->values = values;
 }
 
@@ -103,6 +106,18 @@ static int32_t same_rounding(const emu_rounding *a, const emu_rounding *b)
     return same;
 }
 
+static void check_widths(emu_reader *reader, int32_t line, const emu_format *format)
+{
+    emu_limit limit = {0};
+    int32_t bits = format->exp_bits + format->frac_bits;
+    if (format->format_class != EMU_FLOAT)
+        return;
+    emu_is_within(&limit, "exp_bits + frac_bits", bits, EMU_MOST_FLOAT_BITS);
+    emu_is_within(&limit, "has_sign + exp_bits + frac_bits + unused_high_bits", bits + format->has_sign + format->unused_high_bits,
+                  EMU_MOST_STORED_BITS);
+    emu_end_limits(reader, line, &limit);
+}
+
 void emu_load_formats(emu_reader *reader)
 {
     int32_t count = emu_read_count(reader, "formats", 0, MOST_OBJECTS);
@@ -118,6 +133,7 @@ void emu_load_formats(emu_reader *reader)
             read_nan_codes(reader, &formats[i]);
         if (formats[i].format_class == EMU_CODEBOOK)
             read_values(reader, &formats[i]);
+        check_widths(reader, line, &formats[i]);
         other = emu_find_format(id);
         emu_end_object(reader, line, emu_check_format(&formats[i]), "a format whose facts contradict one another",
                        "the limits stand in emu_ref.h at emu_format");

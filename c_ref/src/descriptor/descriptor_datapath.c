@@ -22,7 +22,7 @@ static const char *const c_kinds[] = {"aligned", "added", "realigned", "last", N
      .is = {1u << EMU_APPLY_PROMOTE}}
 
 static const emu_field datapath_fields[] = {
-    POINTER(result, EMU_FIELD_FORMAT),
+    POINTER(result, EMU_FIELD_ARITHMETIC),
     NUMBER(k, 1, MOST_PRODUCTS),
     NUMBER(step, 0, MOST_PRODUCTS), /* 0: a block */
     NUMBER(group, 0, MOST_PRODUCTS),
@@ -136,8 +136,13 @@ static void check_choices(emu_reader *reader, const emu_named_datapath *row, int
 {
     for (int32_t j = 0; j < emu_count_choices(row->choices) && !reader->error; j++) {
         emu_datapath chosen;
+        emu_path path;
+        int32_t error;
         emu_choose_datapath(row, j, &chosen);
-        emu_end_object(reader, line, emu_check_datapath(&chosen), "a datapath that contradicts itself or passes a limit",
+        error = emu_make_path(&chosen, &path);
+        if (error && error != EMU_ERROR_NULL)
+            emu_end_limits(reader, line, &path.limit);
+        emu_end_object(reader, line, error, "a datapath that contradicts itself or passes a limit",
                        "the limits stand in emu_ref.h at emu_datapath");
     }
 }

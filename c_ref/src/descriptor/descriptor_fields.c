@@ -15,6 +15,16 @@ const emu_format *emu_read_format(emu_reader *reader, int32_t place)
     return row->format;
 }
 
+const emu_format *emu_read_arithmetic(emu_reader *reader, int32_t place)
+{
+    const emu_format *format = emu_read_format(reader, place);
+    if (!reader->error && format->format_class == EMU_FLOAT) {
+        emu_refuse_beyond(reader, "exp_bits of the format", format->exp_bits, EMU_MOST_EXP_BITS);
+        emu_refuse_beyond(reader, "frac_bits of the format", format->frac_bits, EMU_MOST_FRAC_BITS);
+    }
+    return format;
+}
+
 const char *emu_id_of(const emu_library *library, const emu_format *format)
 {
     const emu_named_format *row = library->formats;
@@ -90,6 +100,9 @@ static void read_value(emu_reader *reader, const emu_field *field, int32_t place
     case EMU_FIELD_FORMAT:
         *(const emu_format **)to = emu_read_format(reader, place);
         break;
+    case EMU_FIELD_ARITHMETIC:
+        *(const emu_format **)to = emu_read_arithmetic(reader, place);
+        break;
     default:
         *(const emu_rounding **)to = emu_read_rounding(reader, place);
         break;
@@ -156,6 +169,7 @@ static void write_value(emu_writer *writer, const emu_field *field, int32_t numb
         emu_write_special(writer, (const emu_special *)from + number);
         break;
     case EMU_FIELD_FORMAT:
+    case EMU_FIELD_ARITHMETIC:
         emu_write_format(writer, *(const emu_format *const *)from);
         break;
     default:

@@ -1,4 +1,5 @@
 /* descriptor_levels.c: datapaths of levels of a descriptor, read and written. */
+#include "../dot/levels.h"
 #include "descriptor.h"
 
 enum { MOST_PRODUCTS = 1 << 20, MOST_WIDTH = 1 << 14, MOST_BITS = 1 << 20, MOST_LEVELS = (1 << 18) - 1 };
@@ -92,6 +93,11 @@ static void read_float_hold(emu_reader *reader, emu_hold *hold)
     hold->beyond = emu_read_word(reader, 5, beyonds);
     hold->flushes = emu_read_word(reader, 6, emu_no_yes);
     hold->policy = read_policy(reader, 7, hold->format);
+    if (reader->error)
+        return;
+    emu_refuse_beyond(reader, "frac_bits of the format", hold->format->frac_bits, EMU_MOST_HELD_FRAC);
+    if (hold->rounding && hold->rounding->random_bits)
+        emu_refuse_beyond(reader, "random_bits + frac_bits", hold->rounding->random_bits + hold->format->frac_bits, EMU_MOST_DRAWN_BITS);
 }
 
 static void read_fixed_hold(emu_reader *reader, emu_hold *hold)
@@ -186,8 +192,13 @@ static void check_choices(emu_reader *reader, const emu_named_levels *row, int32
 {
     for (int32_t i = 0; i < emu_count_choices(row->choices) && !reader->error; i++) {
         emu_levels chosen;
+        emu_level_path path;
+        int32_t error;
         emu_choose_levels(row, i, &chosen);
-        emu_end_object(reader, line, emu_check_dot_levels(&chosen), "a datapath of levels that contradicts itself or passes a limit",
+        error = emu_make_level_path(&chosen, &path);
+        if (error && error != EMU_ERROR_NULL)
+            emu_end_limits(reader, line, &path.limit);
+        emu_end_object(reader, line, error, "a datapath of levels that contradicts itself or passes a limit",
                        "the limits stand in emu_ref.h at emu_levels");
     }
 }

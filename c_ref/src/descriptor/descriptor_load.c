@@ -74,7 +74,7 @@ int32_t emu_load_descriptor(const char *text, size_t length, void *memory, size_
     reader.bytes = bytes;
     reader.fault = fault;
     if (length > EMU_MAX_DESCRIPTOR) {
-        emu_refuse(&reader, "the file is too long", -1, "at most 1 MiB, export fewer objects at a time");
+        emu_refuse_beyond(&reader, "bytes of the file", (int64_t)length, EMU_MAX_DESCRIPTOR);
         return reader.error;
     }
     reader.lines = count_lines(text, length);

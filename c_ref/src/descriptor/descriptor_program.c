@@ -92,6 +92,24 @@ static void read_said(emu_reader *reader, const emu_program *program, int32_t sa
         read_cast_policy(reader, place, step);
 }
 
+/* The widths of formats that operations take. */
+static void check_step(emu_reader *reader, const emu_step *step)
+{
+    int32_t operation = step->operation;
+    emu_grid grid;
+    if (reader->error || !step->format)
+        return;
+    emu_derive_grid(step->format, &grid);
+    if (operation == EMU_OP_ROUND && step->variant == EMU_UNBOUNDED && step->format->format_class == EMU_FLOAT)
+        emu_refuse_beyond(reader, "frac_bits of the format of an unbounded round", grid.frac_bits, EMU_MAX_UNBOUNDED_FRAC);
+    if (operation == EMU_OP_CAST || operation == EMU_OP_DECODE || operation == EMU_OP_NEAREST || operation == EMU_OP_WRAP)
+        emu_refuse_beyond(reader, "bits of a code", grid.code_bits, EMU_MAX_CODE_BITS);
+    if (operation == EMU_OP_NEAREST)
+        emu_refuse_beyond(reader, "bits of a code of nearest", grid.code_bits, EMU_MAX_SEARCHED_BITS);
+    if (operation == EMU_OP_WRAP)
+        emu_refuse_beyond(reader, "bits of a code of wrap", grid.code_bits, EMU_MAX_WRAPPED_BITS);
+}
+
 /* step <operation> <variant>, the register of its result, those of its arguments, then what it says. */
 static void read_step(emu_reader *reader, const emu_program *program, emu_step *step)
 {
@@ -122,6 +140,7 @@ static void read_step(emu_reader *reader, const emu_program *program, emu_step *
     for (int32_t i = 0; i < 4; i++)
         step->args[i] = i < args ? read_register(reader, program, place++, 0) : -1;
     read_said(reader, program, words->says, place, step);
+    check_step(reader, step);
 }
 
 static void read_steps(emu_reader *reader, emu_program *program)
@@ -177,7 +196,7 @@ void emu_load_program(emu_reader *reader, const emu_block *block, const emu_prog
     int32_t line = reader->line;
     *program = *shared;
     if (emu_read_line(reader, "arithmetic", 1))
-        program->arithmetic = emu_read_format(reader, 1);
+        program->arithmetic = emu_read_arithmetic(reader, 1);
     read_registers(reader, program);
     if (!reader->error)
         read_places(reader, block, program);

@@ -46,6 +46,35 @@ void emu_refuse(emu_reader *reader, const char *what, int32_t word, const char *
     say(reader, how, EMU_MOST_LINE);
 }
 
+/* Say two numbers between three texts. */
+static void say_numbers(emu_reader *reader, const char *before, int64_t first, const char *between, int64_t second, const char *behind)
+{
+    char digits[24];
+    say(reader, before, EMU_MOST_LINE);
+    say(reader, emu_decimal(first, digits), MOST_ID);
+    say(reader, between, EMU_MOST_LINE);
+    say(reader, emu_decimal(second, digits), MOST_ID);
+    say(reader, behind, EMU_MOST_LINE);
+}
+
+void emu_refuse_beyond(emu_reader *reader, const char *name, int64_t found, int64_t most)
+{
+    if (reader->error || found <= most)
+        return;
+    reader->error = EMU_ERROR_DESCRIPTOR;
+    reader->fault->line = reader->line;
+    say(reader, name, EMU_MOST_LINE);
+    say_numbers(reader, " = ", found, ": at most ", most, "");
+}
+
+void emu_end_limits(emu_reader *reader, int32_t line, const emu_limit *limit)
+{
+    if (!limit->name || reader->error)
+        return;
+    emu_refuse_beyond(reader, limit->name, limit->found, limit->most);
+    reader->fault->line = line;
+}
+
 /* The line is not the one that must come here. */
 void emu_refuse_key(emu_reader *reader, const char *key)
 {
@@ -71,8 +100,6 @@ static int32_t cut_line(emu_reader *reader, const char *line, size_t size)
                 return 0;
             continue;
         }
-        if (begins && reader->word_count == EMU_MOST_WORDS)
-            return 0;
         if (begins) {
             reader->words[reader->word_count] = line + i;
             reader->sizes[reader->word_count++] = 0;
@@ -87,14 +114,20 @@ int32_t emu_next_line(emu_reader *reader)
 {
     while (!reader->error && reader->at < reader->length) {
         const char *line = reader->text + reader->at;
-        size_t size = 0, rest = reader->length - reader->at;
+        size_t size = 0, spaces = 0, rest = reader->length - reader->at;
         while (size < rest && line[size] != '\n')
             size++;
         reader->line++;
         reader->at += size + 1;
+        for (size_t i = 0; i < size; i++)
+            spaces += line[i] == ' ';
         if (size == rest)
             emu_refuse(reader, "the last line has no line end", -1, "the file is cut off, export it again");
-        else if (size > EMU_MOST_LINE || !cut_line(reader, line, size))
+        else if (size > EMU_MOST_LINE)
+            emu_refuse_beyond(reader, "characters of the line", (int64_t)size, EMU_MOST_LINE);
+        else if (spaces >= EMU_MOST_WORDS)
+            emu_refuse_beyond(reader, "words of the line", (int64_t)spaces + 1, EMU_MOST_WORDS);
+        else if (!cut_line(reader, line, size))
             emu_refuse(reader, "not a line of words", -1, "printable ASCII, one space between words, no empty line, at most 400 characters and 40 words");
         else if (line[0] != '#')
             return 1;
@@ -131,36 +164,43 @@ int32_t emu_read_values(emu_reader *reader, const char *key, int32_t most)
         return 0;
     if (emu_is_word(reader, 0, key) && reader->word_count > 1 && reader->word_count <= 1 + most)
         return reader->word_count - 1;
-    emu_refuse_key(reader, key);
+    if (emu_is_word(reader, 0, key) && reader->word_count > 1)
+        emu_refuse_beyond(reader, key, reader->word_count - 1, most);
+    else
+        emu_refuse_key(reader, key);
     return 0;
 }
 
 static void refuse_number(emu_reader *reader, const char *what, int32_t place, int64_t low, int64_t high)
 {
-    int32_t is_first = !reader->error;
-    char digits[24];
-    emu_refuse(reader, what, place, "write an integer without leading zeros from ");
-    if (is_first) {
-        say(reader, emu_decimal(low, digits), MOST_ID);
-        say(reader, " to ", 4);
-        say(reader, emu_decimal(high, digits), MOST_ID);
+    if (reader->error)
+        return;
+    emu_refuse(reader, what, place, "write an integer without leading zeros");
+    say_numbers(reader, " from ", low, " to ", high, " as");
+    if (reader->word_count > 2) {
+        char digits[24];
+        say(reader, " value ", MOST_ID);
+        say(reader, emu_decimal(place, digits), MOST_ID);
+        say(reader, " of", MOST_ID);
     }
+    say_quoted(reader, 0);
 }
 
 /* An integer as it is written: no plus, no leading zero. */
 int64_t emu_read_integer(emu_reader *reader, int32_t place, int64_t low, int64_t high)
 {
     const char *word = reader->words[place];
-    int32_t size = reader->sizes[place], is_negative = word[0] == '-', sound = size > is_negative && size - is_negative <= 19;
+    int32_t size = reader->sizes[place], is_negative = word[0] == '-', sound = size > is_negative, fits = size - is_negative <= 19;
     uint64_t number = 0;
     int64_t found;
     for (int32_t i = is_negative; sound && i < size; i++) {
         sound = word[i] >= '0' && word[i] <= '9';
-        number = 10 * number + (uint64_t)(word[i] - '0');
+        number = fits ? 10 * number + (uint64_t)(word[i] - '0') : 0;
     }
-    sound = sound && number <= INT64_MAX && (word[is_negative] != '0' || size == 1);
-    found = !sound ? 0 : is_negative ? -(int64_t)number : (int64_t)number;
-    if (sound && low <= found && found <= high)
+    sound = sound && (word[is_negative] != '0' || size == 1);
+    fits = fits && number <= INT64_MAX;
+    found = !sound || !fits ? 0 : is_negative ? -(int64_t)number : (int64_t)number;
+    if (sound && fits && low <= found && found <= high)
         return found;
     refuse_number(reader, sound ? "out of range" : "not an integer", place, low, high);
     return low;
@@ -226,6 +266,7 @@ const char *emu_read_id(emu_reader *reader, int32_t place)
         char found = reader->words[place][i];
         sound = (found >= 'a' && found <= 'z') || (found >= '0' && found <= '9') || found == '_';
     }
+    emu_refuse_beyond(reader, "characters of the id", size, MOST_ID);
     if (!sound || emu_is_word(reader, place, "none"))
         emu_refuse(reader, "not an id", place, "write at most 63 of a-z0-9_, not none");
     id = emu_take(reader, (size_t)size + 1); /* zeros */

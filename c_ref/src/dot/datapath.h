@@ -44,6 +44,7 @@ typedef struct emu_path {
     int32_t term_lsb;   /* of terms whose factors have exponents of 0 */
     int32_t is_small;   /* 1: the sum of a step (EMU_UNLIMITED: of products alone, at step_sum_lsb_exp) fits 62 bits */
     int32_t limbs;      /* of a sum */
+    emu_limit limit;    /* the one that a refused datapath passes */
 } emu_path;
 
 /* The operands of one row, or of a part of it. */

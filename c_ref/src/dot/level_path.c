@@ -26,7 +26,7 @@ static int32_t check_float_hold(const emu_hold *hold)
     emu_grid grid;
     const emu_format *format = hold->format;
     int32_t sound;
-    if (emu_check_format(format) || format->format_class != EMU_FLOAT || !format->has_sign || !format->subnormals || format->frac_bits > 60)
+    if (emu_check_format(format) || format->format_class != EMU_FLOAT || !format->has_sign || !format->subnormals || format->frac_bits > EMU_MOST_HELD_FRAC)
         return EMU_ERROR_FORMAT;
     emu_derive_grid(format, &grid);
     if (hold->policy)
@@ -53,7 +53,7 @@ static int32_t check_hold(const emu_hold *hold, const emu_format *any)
     if (!sound)
         return EMU_ERROR_DATAPATH;
     if (hold->rounding && (!is_sound_rounding(hold->rounding, is_float ? hold->format : any) ||
-                           (is_float && hold->rounding->random_bits + hold->format->frac_bits > 61)))
+                           (is_float && hold->rounding->random_bits + hold->format->frac_bits > EMU_MOST_DRAWN_BITS)))
         return EMU_ERROR_ROUNDING;
     return EMU_OK;
 }
@@ -222,10 +222,12 @@ int32_t emu_make_shape(const emu_levels *levels, size_t products, emu_shape *sha
 int32_t emu_make_level_path(const emu_levels *levels, emu_level_path *path)
 {
     const emu_level_plan nothing = {0, 0, 0, 0, 0, 0};
+    const emu_limit none = {0};
     emu_shape shape;
     int32_t error;
     if (!levels || !levels->a || !levels->b || !levels->levels || !levels->out.format)
         return EMU_ERROR_NULL;
+    path->limit = none;
     error = check_facts(levels);
     if (!error && emu_make_shape(levels, (size_t)levels->k, &shape))
         error = EMU_ERROR_DATAPATH;

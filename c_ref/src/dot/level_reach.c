@@ -56,13 +56,13 @@ static reach sum_of(const reach *values, size_t count, const reach *other, int32
 }
 
 /* Bits of a sum in its finest unit: 0 where C has room for them. */
-static int32_t check_width(const reach *sum)
+static int32_t check_width(const reach *sum, emu_limit *limit)
 {
-    return sum->largest.top - sum->lsb_exp <= MOST_SUM_BITS ? EMU_OK : EMU_ERROR_DATAPATH;
+    return emu_is_within(limit, "bits of a sum", sum->largest.top - sum->lsb_exp, MOST_SUM_BITS) ? EMU_OK : EMU_ERROR_DATAPATH;
 }
 
 /* What a register leaves; *unit_exp of one in fixed point. */
-static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp)
+static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp, emu_limit *limit)
 {
     const bound two = bound_of(1, 1);
     *unit_exp = 0;
@@ -70,7 +70,7 @@ static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp
         *values = reach_of(hold->format);
     } else if (hold->kind == EMU_HOLD_FIXED) {
         *unit_exp = hold->unit_rule == EMU_DERIVED ? values->lsb_exp : hold->unit_exp;
-        if (values->largest.top - *unit_exp > MOST_SUM_BITS)
+        if (!emu_is_within(limit, "bits of a sum in units of a register", values->largest.top - *unit_exp, MOST_SUM_BITS))
             return EMU_ERROR_DATAPATH;
         values->min_exp = values->max_exp = 0;
         values->significand = values->largest;
@@ -91,7 +91,7 @@ static int32_t hold_reach(const emu_hold *hold, reach *values, int32_t *unit_exp
 }
 
 /* What values times both scales reach. */
-static int32_t scale_reach(const emu_levels *facts, const emu_scaling *scaling, reach *values)
+static int32_t scale_reach(const emu_levels *facts, const emu_scaling *scaling, reach *values, emu_limit *limit)
 {
     reach one, widest, both;
     int32_t unit_exp, error;
@@ -103,10 +103,10 @@ static int32_t scale_reach(const emu_levels *facts, const emu_scaling *scaling, 
         widest = reach_of(facts->widest_scale);
         both.significand = times(&widest.significand, &widest.significand);
     }
-    (void)hold_reach(&scaling->product, &both, &unit_exp); /* nothing, or a float format */
+    (void)hold_reach(&scaling->product, &both, &unit_exp, limit); /* nothing, or a float format */
     *values = product_of(values, &both);
-    error = check_width(values);
-    return error ? error : hold_reach(&scaling->term, values, &unit_exp);
+    error = check_width(values, limit);
+    return error ? error : hold_reach(&scaling->term, values, &unit_exp, limit);
 }
 
 static int32_t is_toward_zero(const emu_rounding *rounding)
@@ -171,7 +171,7 @@ int32_t emu_step_bits(const emu_path *path, uint64_t largest, int32_t exp)
 
 /* F, I and the floor of an aligned addition of `terms` values, and what its sums reach. running: NULL where there is no running value. */
 static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach *running, int32_t is_integer, emu_level_plan *plan,
-                           reach *values)
+                           reach *values, emu_limit *limit)
 {
     const emu_alignment *words = &level->align;
     int32_t needed, bits, low = values->min_exp, top = values->max_exp, wide = 0;
@@ -179,11 +179,12 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     bound spare;
     reach sum = *values;
     plan->frac_bits = words->frac_rule == EMU_DERIVED ? values->max_exp + words->exponent_raise - values->lsb_exp : words->frac_bits;
-    if (plan->frac_bits < 0 || plan->frac_bits > MOST_SUM_BITS)
+    if (plan->frac_bits < 0 || !emu_is_within(limit, "fraction bits", plan->frac_bits, MOST_SUM_BITS))
         return EMU_ERROR_DATAPATH;
     needed = needed_bits(words, values, terms, running, is_integer, plan->frac_bits);
     bits = words->integer_rule == EMU_STATED ? words->integer_bits : needed;
-    if (words->integer_rule != EMU_UNLIMITED && (needed < 0 || (bits < needed && !words->wraps)))
+    if (words->integer_rule != EMU_UNLIMITED &&
+        (needed < 0 || (!words->wraps && !emu_is_within(limit, "integer bits that a sum needs", needed, bits))))
         return EMU_ERROR_DATAPATH;
     plan->adder_bits = plan->frac_bits + bits + 1;
     plan->has_floor = words->floor_rule != EMU_UNLIMITED;
@@ -216,11 +217,13 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     sum.lsb_exp = emu_most(sum.lsb_exp, low - plan->frac_bits - (words->is_normalised ? 1 << 12 : 0));
     wide = emu_most(wide, sum.significand.top) + emu_most(0, -words->exponent_raise) + 1;
     *values = sum;
-    return emu_most(plan->frac_bits, words->running ? words->running_bits : 0) + wide > MOST_SUM_BITS ? EMU_ERROR_DATAPATH : EMU_OK;
+    wide += emu_most(plan->frac_bits, words->running ? words->running_bits : 0);
+    return emu_is_within(limit, "bits of an aligned sum", wide, MOST_SUM_BITS) ? EMU_OK : EMU_ERROR_DATAPATH;
 }
 
 /* What a level leaves of values; `count` of them come to one in an instruction. */
-static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, size_t count, emu_level_plan *plan, reach *values)
+static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, size_t count, emu_level_plan *plan, reach *values,
+                           emu_limit *limit)
 {
     int32_t is_chain = level->add == EMU_SUM_CHAIN, repeats = level->add >= EMU_SUM_CHAIN, is_float = level->hold.kind == EMU_HOLD_FLOAT;
     int32_t takes_c = level->plus_c | (is_chain & (level->start == EMU_START_C)), error;
@@ -228,33 +231,34 @@ static int32_t level_reach(const emu_levels *facts, const emu_sum_level *level, 
     int32_t is_integer = takes_c && !(is_float && is_chain) && facts->c->format_class != EMU_FLOAT;
     size_t terms = is_chain ? (size_t)level->by : repeats ? 2 : count;
     if (level->aligns) {
-        error = align_reach(level, terms, is_float && is_chain ? &own : takes_c ? &c : NULL, is_integer, plan, values);
+        error = align_reach(level, terms, is_float && is_chain ? &own : takes_c ? &c : NULL, is_integer, plan, values, limit);
     } else {
         count = level->of_rule == EMU_OF_ALL ? 0 : count;
         *values = repeats && is_float ? sum_of(values, terms, &own, 0) : sum_of(values, count, takes_c ? &c : NULL, level->names_largest);
-        error = check_width(values);
+        error = check_width(values, limit);
     }
     plan->sum_lsb_exp = values->lsb_exp;
     if (!error)
-        error = hold_reach(&level->hold, values, &plan->unit_exp);
-    return error ? error : scale_reach(facts, &level->scaling, values);
+        error = hold_reach(&level->hold, values, &plan->unit_exp, limit);
+    return error ? error : scale_reach(facts, &level->scaling, values, limit);
 }
 
 int32_t emu_measure_levels(emu_level_path *path, const emu_shape *shape)
 {
     const emu_levels *facts = path->facts;
     reach a = reach_of(facts->a), b = reach_of(facts->b), values = product_of(&a, &b), c;
-    int32_t error = check_width(&values);
+    emu_limit *limit = &path->limit;
+    int32_t error = check_width(&values, limit);
     if (!error)
-        error = hold_reach(&facts->product, &values, &path->product_unit_exp);
+        error = hold_reach(&facts->product, &values, &path->product_unit_exp, limit);
     if (!error)
-        error = scale_reach(facts, &facts->product_scaling, &values);
+        error = scale_reach(facts, &facts->product_scaling, &values, limit);
     for (int32_t i = 0; i < facts->level_count && !error; i++)
-        error = level_reach(facts, &facts->levels[i], shape->of[i + 1], &path->plans[i], &values);
+        error = level_reach(facts, &facts->levels[i], shape->of[i + 1], &path->plans[i], &values, limit);
     if (!error && facts->out_plus_c) {
         c = reach_of(facts->c);
         values = sum_of(&values, 1, &c, 0);
-        error = check_width(&values);
+        error = check_width(&values, limit);
     }
     return error;
 }

@@ -34,6 +34,7 @@ typedef struct emu_level_path {
     int32_t loads_c; /* flag: C is rounded when it becomes a running value */
     int32_t product_unit_exp;
     emu_level_plan plans[EMU_MAX_SUM_LEVELS];
+    emu_limit limit; /* the one that a refused datapath passes */
 } emu_level_path;
 
 enum { EMU_MOST_INSTRUCTIONS = 1 << 24 };

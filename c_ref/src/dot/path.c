@@ -33,7 +33,7 @@ static int32_t has_sound_numbers(const emu_datapath *facts)
 }
 
 /* Products, groups, blocks and parts divide one another. */
-static int32_t divides(const emu_datapath *facts)
+static int32_t divides(const emu_datapath *facts, emu_limit *limit)
 {
     int32_t is_grouped = facts->apply == EMU_APPLY_GROUP || facts->apply == EMU_APPLY_PROMOTE;
     if (facts->k % facts->step || facts->step % facts->group || facts->step % facts->split || (!is_grouped && facts->group != 1))
@@ -44,7 +44,7 @@ static int32_t divides(const emu_datapath *facts)
         return 0;
     if (facts->apply == EMU_APPLY_PROMOTE)
         return facts->step == facts->group;
-    return facts->step / facts->group <= EMU_MAX_TERMS;
+    return emu_is_within(limit, "terms of a step", facts->step / facts->group, EMU_MAX_TERMS);
 }
 
 /* Keys that exclude one another. */
@@ -103,10 +103,12 @@ static int32_t has_sound_roundings(const emu_datapath *facts)
 
 int32_t emu_make_path(const emu_datapath *datapath, emu_path *path)
 {
+    const emu_limit none = {0};
     int32_t error, is_grouped;
+    path->limit = none;
     if (!datapath || !datapath->a || !datapath->b || !datapath->result || !datapath->rounding)
         return EMU_ERROR_NULL;
-    if (!has_sound_words(datapath) || !has_sound_numbers(datapath) || !divides(datapath) || !goes_together(datapath))
+    if (!has_sound_words(datapath) || !has_sound_numbers(datapath) || !divides(datapath, &path->limit) || !goes_together(datapath))
         return EMU_ERROR_DATAPATH;
     if (!has_sound_formats(datapath))
         return EMU_ERROR_FORMAT;

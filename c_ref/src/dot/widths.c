@@ -23,9 +23,9 @@ static emu_size multiply(emu_size a, emu_size b)
 }
 
 /* 1: the product fits 62 bits; *a becomes it. */
-static int32_t times(emu_size *a, emu_size b)
+static int32_t times(emu_size *a, emu_size b, emu_limit *limit)
 {
-    if (emu_bit_length(a->bits) + emu_bit_length(b.bits) > MOST_TERM_BITS)
+    if (!emu_is_within(limit, "bits of a term", emu_bit_length(a->bits) + emu_bit_length(b.bits), MOST_TERM_BITS))
         return 0;
     *a = multiply(*a, b);
     return 1;
@@ -50,15 +50,16 @@ static emu_size largest_element(const emu_path *path, const emu_operand *operand
 }
 
 /* I of the largest sum of a step relative to E, with scales whose largest significand is widest * 2^-frac_bits. */
-static int32_t count_integer_bits(const emu_path *path, uint64_t widest, int32_t frac_bits, int32_t *bits)
+static int32_t count_integer_bits(emu_path *path, uint64_t widest, int32_t frac_bits, int32_t *bits)
 {
+    emu_limit *limit = &path->limit;
     int32_t below = path->a.frac_bits + path->b.frac_bits + 2 * frac_bits;
     emu_size size = multiply(largest_element(path, &path->a), largest_element(path, &path->b));
-    if (!times(&size, whole(widest)) || !times(&size, whole(widest)) || !times(&size, whole((uint64_t)path->facts->group)))
+    if (!times(&size, whole(widest), limit) || !times(&size, whole(widest), limit) || !times(&size, whole((uint64_t)path->facts->group), limit))
         return 0;
     below -= path->facts->apply == EMU_APPLY_GROUP ? path->a.min_exp + path->b.min_exp : 0; /* the exponent of a group is that of its scales */
     *bits = emu_step_bits(path, size.bits, size.exp - below);
-    return 0 <= *bits && *bits <= MOST_FRAC_BITS;
+    return 0 <= *bits && emu_is_within(limit, "integer bits of a sum", *bits, MOST_FRAC_BITS);
 }
 
 /* F such that the finest product is kept under the largest exponent that a product can have. */
@@ -78,26 +79,27 @@ static int32_t exact_frac_bits(const emu_path *path)
 static int32_t measure_exact(emu_path *path)
 {
     emu_widths *widths = &path->widths;
+    emu_limit *limit = &path->limit;
     int32_t has_scale = path->facts->scale && path->facts->apply != EMU_APPLY_PROMOTE;
     emu_size one = has_scale ? whole(path->scale.widest) : whole(1), size = largest_element(path, &path->a);
     emu_size step = multiply(largest_of(&path->a), largest_of(&path->b)); /* no longer than what is checked below */
-    if (!times(&size, largest_element(path, &path->b)))
+    if (!times(&size, largest_element(path, &path->b), limit))
         return 0;
     widths->product_bits = length_of(size);
-    if (!times(&size, whole((uint64_t)path->facts->group)))
+    if (!times(&size, whole((uint64_t)path->facts->group), limit))
         return 0;
     widths->group_sum_bits = length_of(size);
-    if (!times(&size, one) || !times(&size, one))
+    if (!times(&size, one, limit) || !times(&size, one, limit))
         return 0;
     widths->term_bits = length_of(size);
     if (has_scale)
         step = multiply(step, multiply(largest_of(&path->scale), largest_of(&path->scale)));
-    if (!times(&step, whole((uint64_t)path->facts->step)))
+    if (!times(&step, whole((uint64_t)path->facts->step), limit))
         return 0;
     widths->step_sum_bits = length_of(step);
     widths->step_sum_lsb_exp = path->a.lsb_exp + path->b.lsb_exp + (has_scale ? 2 * path->scale.lsb_exp : 0);
     widths->exact_lsb_exp = widths->step_sum_lsb_exp < path->result.lsb_exp ? widths->step_sum_lsb_exp : path->result.lsb_exp;
-    return widths->term_bits <= MOST_TERM_BITS;
+    return emu_is_within(limit, "bits of a term", widths->term_bits, MOST_TERM_BITS);
 }
 
 /* I, F and the floor of a datapath that aligns. */
@@ -125,7 +127,8 @@ static int32_t measure_aligned(emu_path *path)
         widths->floor_exp = facts->floor_exp;
     else if (facts->floor_rule == EMU_DERIVED)
         widths->floor_exp = path->result.min_exp - widths->integer_bits;
-    return widths->frac_bits >= 0 && widths->frac_bits <= MOST_FRAC_BITS && (facts->floor_rule != EMU_DERIVED || widths->integer_bits >= 0);
+    return widths->frac_bits >= 0 && emu_is_within(&path->limit, "fraction bits", widths->frac_bits, MOST_FRAC_BITS) &&
+           (facts->floor_rule != EMU_DERIVED || widths->integer_bits >= 0);
 }
 
 /* Bits of an aligned sum, its sign included. A term that is rounded up, or normalised, stays below 2 * 2^F. */
@@ -209,8 +212,10 @@ int32_t emu_measure(emu_path *path)
     measure_stages(path);
     bits = path->facts->frac_rule == EMU_UNLIMITED ? exact_bits(path) : aligned_bits(path);
     if (path->facts->c_kind == EMU_C_REALIGNED) /* one word does it */
-        return bits + path->facts->f2 - path->widths.frac_bits <= MOST_SMALL_BITS ? EMU_OK : EMU_ERROR_DATAPATH;
-    if (bits > 64 * EMU_WIDE_LIMBS)
+        return emu_is_within(&path->limit, "bits of a realigned sum", bits + path->facts->f2 - path->widths.frac_bits, MOST_SMALL_BITS)
+                   ? EMU_OK
+                   : EMU_ERROR_DATAPATH;
+    if (!emu_is_within(&path->limit, "bits of a sum", bits, 64 * EMU_WIDE_LIMBS))
         return EMU_ERROR_DATAPATH;
     path->limbs = (bits + 63) / 64;
     path->is_small = (path->facts->frac_rule == EMU_UNLIMITED ? path->widths.step_sum_bits : bits) <= MOST_SMALL_BITS;

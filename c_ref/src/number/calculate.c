@@ -8,7 +8,7 @@ int32_t emu_is_arithmetic(const emu_grid *grid)
 {
     const emu_format *format = grid->format;
     return format->format_class == EMU_FLOAT && format->inf == EMU_INF_IEEE && format->nan == EMU_NAN_IEEE && grid->has_minus_zero &&
-           grid->exp_bits <= 11 && grid->frac_bits <= 57;
+           grid->exp_bits <= EMU_MOST_EXP_BITS && grid->frac_bits <= EMU_MOST_FRAC_BITS;
 }
 
 uint64_t emu_round_to_code(const emu_grid *to, const emu_rounding *rounding, const emu_value *value)

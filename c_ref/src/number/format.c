@@ -28,14 +28,14 @@ static int32_t nan_list_fits(const emu_format *format, int32_t code_bits)
 
 static int32_t is_float_sound(const emu_format *format)
 {
-    int32_t sized = is_between(format->exp_bits, 1, 15) && is_between(format->frac_bits, 0, 62) && format->exp_bits + format->frac_bits <= 63;
+    int32_t sized = is_between(format->exp_bits, 1, 15) && is_between(format->frac_bits, 0, 62) && format->exp_bits + format->frac_bits <= EMU_MOST_FLOAT_BITS;
     int32_t worded = is_between(format->has_sign, 0, 1) && is_between(format->subnormals, 0, 1) && is_between(format->neg_zero, 0, 1) &&
                      is_between(format->inf, EMU_INF_NONE, EMU_INF_TOP) && is_between(format->nan, EMU_NAN_NONE, EMU_NAN_LIST) &&
                      is_between(format->unused_high_bits, 0, 7) && is_exponent(format->bias);
     if (!sized || !worded)
         return 0;
     int32_t code_bits = format->has_sign + format->exp_bits + format->frac_bits;
-    if (code_bits + format->unused_high_bits > 64 || (format->neg_zero && !(format->has_sign && format->subnormals)))
+    if (code_bits + format->unused_high_bits > EMU_MOST_STORED_BITS || (format->neg_zero && !(format->has_sign && format->subnormals)))
         return 0;
     if (format->nan == EMU_NAN_IEEE && (format->inf != EMU_INF_IEEE || format->frac_bits == 0))
         return 0;
@@ -44,7 +44,7 @@ static int32_t is_float_sound(const emu_format *format)
 
 static int32_t is_codebook_sound(const emu_format *format)
 {
-    const int64_t limit = (int64_t)1 << 61;
+    const int64_t limit = (int64_t)1 << EMU_MAX_VALUE_BITS;
     if (!is_between(format->bits, 1, 8) || !is_exponent(format->unit_exp) || !is_between(format->tie, EMU_TIE_EVEN_CODE, EMU_TIE_AWAY))
         return 0;
     int32_t count = 1 << format->bits;

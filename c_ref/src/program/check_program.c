@@ -1,8 +1,7 @@
 /* check_program.c: what must hold of a program before it runs. */
 #include "../steps.h"
 
-enum { EMU_MAX_STEPS = 1024, EMU_MAX_LEVELS = 16, EMU_MAX_TILE = 4096, EMU_MAX_CODE_BITS = 63,
-       EMU_MAX_EMAX = 255, EMU_MAX_UNBOUNDED_FRAC = 50, EMU_MAX_SEARCHED_BITS = 8, EMU_MAX_WRAPPED_BITS = 16 };
+enum { EMU_MAX_STEPS = 1024, EMU_MAX_LEVELS = 16, EMU_MAX_TILE = 4096, EMU_MAX_EMAX = 255 };
 
 static int32_t is_register(const emu_program *program, int32_t reg)
 {

@@ -10,12 +10,13 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from emu.base.errors import EmuError, EngineError
+from emu.base.errors import EmuError, EngineError, SpecError
 from emu.engines.c_ref._c import ffi, lib
 from emu.engines.c_ref.datapath import fill_descriptor
 from emu.engines.c_ref.descriptors import Descriptor, format_descriptor, lane_places, policy_descriptor, rounding_descriptor
 from emu.engines.c_ref.layout import layout_descriptor
-from emu.engines.c_ref.levels import levels_descriptor
+from emu.engines.c_ref.levels import unchecked_descriptor
+from emu.engines.c_ref.library import Library
 from emu.engines.c_ref.program import ProgramDescriptor, program_descriptor, transform_descriptor
 from emu.spec import derive
 from emu.spec.datapath import known_facts, levels_of, pairs
@@ -206,7 +207,7 @@ def descriptor_text(things: Iterable[SpecObject]) -> str:
 
     things: formats, roundings, policies (for the formats among them; without one, for every format that the policy covers), transforms,
     blocks, layouts, recipes, datapaths.
-    Returns: ASCII text, at most 1 MiB.   Exactness: the C reference computes from it what it computes from the objects, bit for bit.
+    Returns: ASCII text, which C has loaded.   Exactness: the C reference computes from it what it computes from the objects, bit for bit.
     Raises: EngineError (a limit of the C reference, a kind that no descriptor holds, too long).
     Source: docs/descriptors.md.   Tests: tests/engines/c_ref/test_c_descriptor.py.
     """
@@ -215,9 +216,28 @@ def descriptor_text(things: Iterable[SpecObject]) -> str:
     for thing in sorted(given, key=lambda thing: not isinstance(thing, Format)):
         writer.add(thing)
     text = writer.text()
-    if len(text) > lib.EMU_MAX_DESCRIPTOR:
-        raise EngineError(f"descriptor: {len(text)} bytes, at most {lib.EMU_MAX_DESCRIPTOR}: export fewer objects at a time")
+    _check(text)
     return text
+
+
+def _check(text: str) -> None:
+    """Load a text as a reader of C does, whose limits are the only ones. Raises: EngineError (the object, and what C says)."""
+    try:
+        Library(text)
+    except SpecError as error:
+        line, _, why = str(error).removeprefix("descriptor line ").partition(": ")
+        raise EngineError(f"{_object_at(text.splitlines()[: int(line)])}: the C reference refuses line {line} of it: {why}") from error
+
+
+def _object_at(lines: list[str]) -> str:
+    """Return the kind and id of the object to which the last of the lines of a descriptor belongs."""
+    section, found = -1, "descriptor"
+    for key, _, rest in (line.partition(" ") for line in lines):
+        if key in SECTIONS[section + 1 :]:
+            section = SECTIONS.index(key)
+        elif section >= 0 and (key == KINDS[section] or (key == "levels" and KINDS[section] == "datapath")):
+            found = f"{KINDS[section]}/{rest.split(' ')[0]}"
+    return found
 
 
 class _Writer:
@@ -283,7 +303,7 @@ class _Writer:
 
     def transform(self, transform: Transform) -> None:
         """Add a rotation. Raises: EngineError (a limit of the C reference)."""
-        pointer = self.pointer(transform_descriptor(transform))
+        pointer = self.pointer(transform_descriptor(transform, checked=False))
         body = [f"transform {transform.id}", *_lines(pointer, TRANSFORM, self.named)]
         self.put("transform", transform.id, lambda: body)
 
@@ -304,7 +324,7 @@ class _Writer:
 
     def layout(self, layout: Layout) -> None:
         """Add an order of codes in memory. Raises: EngineError (a limit of the C reference)."""
-        pointer = self.pointer(layout_descriptor(layout))
+        pointer = self.pointer(layout_descriptor(layout, checked=False))
         digits = [
             f"digit {('index', 'row')[item.is_row]}{'_down' * item.down} {item.step} {item.count or 'rest'}"
             for item in pointer.digits[0 : pointer.digit_count]
@@ -319,7 +339,7 @@ class _Writer:
         programs += [(profile, dequantize_program(recipe, profile)) for profile in recipe.facts.dequantize]
         body: list[str] = []
         for profile, program in programs:
-            made = program_descriptor(recipe, program)
+            made = program_descriptor(recipe, program, checked=False)
             for item in program.instructions:
                 if item.rounding is not None:
                     self.rounding(item.rounding)
@@ -394,8 +414,7 @@ class _Writer:
             if isinstance(hold, FloatHold) and hold.policy is not None:
                 policy, fmt = get("policy", hold.policy), get("format", hold.format)
                 self.entry(policy.id, fmt, derive.policy_entry(policy, fmt))
-        made = [levels_descriptor(plan) for plan in level_plans_of(model)]  # every choice is within the limits
-        found = made[0].pointer  # they differ in their operands alone
+        found = self.pointer(unchecked_descriptor(next(iter(level_plans_of(model)))))  # choices differ in their operands alone
         yield f"levels {model.id}"
         yield "c none" if found.c == ffi.NULL else f"c {self.named('format', found.c)}"
         yield from _lines(found, LEVELS)

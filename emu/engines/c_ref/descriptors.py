@@ -35,7 +35,6 @@ OVERFLOW: Final = {
     "wrap": lib.EMU_WRAP,
 }
 INF: Final = {"none": lib.EMU_INF_NONE, "ieee": lib.EMU_INF_IEEE}
-SIGNIFICAND_BITS: Final = 61
 
 
 class Descriptor(NamedTuple):
@@ -81,7 +80,7 @@ def _fill_nan(out: Any, nan: str | tuple[str, ...]) -> None:
         return
     out.nan, out.nan_count = lib.EMU_NAN_LIST, len(nan)
     if len(nan) > lib.EMU_MAX_NAN_CODES:
-        raise EngineError(f"the C reference holds {lib.EMU_MAX_NAN_CODES} NaN codes, not {len(nan)}: use engine='exact'")
+        raise EngineError(f"nan_codes = {len(nan)}: at most {lib.EMU_MAX_NAN_CODES} in the C reference: use engine='exact'")
     for number, code in enumerate(nan):
         out.nan_codes[number] = int(code, 16)
 
@@ -96,8 +95,9 @@ def _fill_codebook(out: Any, facts: CodebookFacts, name: str) -> Any:
         raise EngineError(f"{name}: the C reference holds multiples of a power of two only: use engine='exact'")
     whole = [int(value * (1 << shift)) for value in values]
     spare = min(((number & -number).bit_length() - 1 for number in whole if number), default=0)
-    if any(abs(number) >> spare >> SIGNIFICAND_BITS for number in whole):
-        raise EngineError(f"{name}: the values span more than {SIGNIFICAND_BITS} bits of the C reference: use engine='exact'")
+    largest, most = max((abs(number) >> spare for number in whole), default=0), (1 << lib.EMU_MAX_VALUE_BITS) - 1
+    if largest > most:
+        raise EngineError(f"{name}: a value of {largest} units: at most {most} in the C reference: use engine='exact'")
     memory = ffi.new("int64_t[]", [number >> spare for number in whole])
     out.format_class, out.bits, out.tie, out.unit_exp = lib.EMU_CODEBOOK, facts.bits, TIE[facts.tie], spare - shift
     out.minus_zero_code, out.values = minus_zeros[0] if minus_zeros else -1, memory

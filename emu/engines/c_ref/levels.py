@@ -47,14 +47,15 @@ def levels_descriptor(plan: LevelsPlan) -> Descriptor:
     """Return the emu_levels of a plan. Raises: EngineError when it passes a limit of the C reference (see emu_ref.h)."""
     key = (digest(plan.datapath), digest(plan.a), digest(plan.b), digest(plan.scale) if plan.scale else "", str(plan.block))
     if key not in _descriptors:
-        made = _descriptor(plan)
+        made = unchecked_descriptor(plan)
         if lib.emu_check_dot_levels(made.pointer):
             raise EngineError(f"datapath {plan.name} passes a limit of the C reference (c_ref/emu_ref.h): use engine='exact'")
         _descriptors[key] = made
     return _descriptors[key]
 
 
-def _descriptor(plan: LevelsPlan) -> Descriptor:
+def unchecked_descriptor(plan: LevelsPlan) -> Descriptor:
+    """Return the emu_levels of a plan, whether or not the C reference takes it."""
     facts, out = plan.facts, ffi.new("emu_levels *")
     memory: list[Any] = []
     offered = () if facts.offered is None else facts.offered.formats

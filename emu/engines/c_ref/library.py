@@ -44,7 +44,8 @@ class Library:
         if not text:
             return
         data, size, library, fault = text.encode("latin-1"), ffi.new("size_t *"), ffi.new("const emu_library **"), ffi.new("emu_fault *")
-        check(lib.emu_measure_descriptor(data, len(data), size), "descriptor")
+        if lib.emu_measure_descriptor(data, len(data), size):
+            size[0] = 1  # too long, which emu_load_descriptor refuses with both numbers
         self._memory = ffi.new("char[]", size[0])
         if lib.emu_load_descriptor(data, len(data), self._memory, size[0], library, fault):
             raise SpecError(f"descriptor line {fault.line}: {ffi.string(fault.text).decode('latin-1')}")

@@ -46,15 +46,15 @@ class ProgramDescriptor(NamedTuple):
     memory: Any
 
 
-def transform_descriptor(transform: Transform) -> Descriptor:
-    """Return the emu_transform of a transform. Raises: EngineError when it passes a limit of the C reference."""
+def transform_descriptor(transform: Transform, checked: bool = True) -> Descriptor:
+    """Return the emu_transform of a transform. Raises: EngineError when it passes a limit of the C reference, where that is checked."""
     facts = transform.facts
     total, result = (format_descriptor(get("format", name)) for name in (facts.sum_format, facts.result))
     out = ffi.new("emu_transform *")
     out.size, out.order, out.scale_exp = facts.size, ORDER[facts.sum], _power(derive.parse_exact(facts.scale), transform.id)
     out.signs = sign_words(int(facts.signs, 16))
     out.sum_format, out.result = total.pointer, result.pointer
-    if lib.emu_check_transform(out):
+    if checked and lib.emu_check_transform(out):
         raise EngineError(f"{transform.id} passes a limit of the C reference (c_ref/emu_ref.h): use engine='exact'")
     return Descriptor(out, (total, result))
 
@@ -71,19 +71,19 @@ def sign_words(signs: int) -> list[int]:
     return [signs >> WORD_BITS * number & (1 << WORD_BITS) - 1 for number in range(SIGN_WORDS)]
 
 
-def program_descriptor(recipe: Recipe, program: Program) -> ProgramDescriptor:
+def program_descriptor(recipe: Recipe, program: Program, checked: bool = True) -> ProgramDescriptor:
     """Return the emu_program of a recipe's checked program.
 
-    Raises: EngineError when it passes a limit of the C reference (see emu_ref.h).
+    Raises: EngineError when it passes a limit of the C reference (see emu_ref.h), where that is checked.
     """
-    return _Builder(recipe, program).build()
+    return _Builder(recipe, program, checked).build()
 
 
 class _Builder:
     """The registers and steps of one program, and every descriptor they point to."""
 
-    def __init__(self, recipe: Recipe, program: Program) -> None:
-        self.recipe, self.program = recipe, program
+    def __init__(self, recipe: Recipe, program: Program, checked: bool) -> None:
+        self.recipe, self.program, self.checked = recipe, program, checked
         self.formats: dict[str, Descriptor] = {}
         self.roundings: dict[tuple[str, str], Any] = {}
         self.keep: list[Any] = []
@@ -116,7 +116,7 @@ class _Builder:
             self.keep.append(memory)
             setattr(out, name, memory)
         out.register_count, out.step_count, out.level_count = len(self.registers), len(steps), len(levels)
-        if lib.emu_check_program(out):
+        if self.checked and lib.emu_check_program(out):
             raise EngineError(f"{self.recipe.id} passes a limit of the C reference (c_ref/emu_ref.h): use engine='exact'")
         return ProgramDescriptor(out, self.level_names, (self.keep, self.names, self.formats, self.roundings))
 
@@ -171,7 +171,7 @@ class _Builder:
             self.keep.append(policy_descriptor(cast_entry(item), item.to, self.formats[item.to.facts_digest]))
             out["policy"] = self.keep[-1]
         if item.op == "transform":
-            self.keep.append(transform_descriptor(get("transform", item.step.transform)))
+            self.keep.append(transform_descriptor(get("transform", item.step.transform), self.checked))
             out["transform"] = self.keep[-1].pointer
         out["out"] = self.register(item.out, item.type.extent)
         return out
