@@ -65,7 +65,7 @@ void emu_measure_operand(emu_operand *operand);
 int32_t emu_measure(emu_path *path);
 
 /* level_reach.c: integer bits of the largest sum of a step of terms up to largest * 2^exp, F known; -1: it is too long to tell. */
-int32_t emu_step_bits(const emu_path *path, uint64_t largest, int32_t exp);
+int32_t emu_step_bits(emu_path *path, uint64_t largest, int32_t exp);
 
 /* factors.c */
 void emu_make_operand(const emu_format *format, int32_t flushes, int32_t ignores_unused_bits, emu_operand *operand);

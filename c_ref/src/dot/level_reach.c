@@ -128,12 +128,14 @@ static bound aligned_sum(const bound *one, int32_t is_normalised, size_t terms, 
 }
 
 /* Integer bits of such a sum, with a C that is a float: below the sum + 2; -1: it is too long to tell. */
-static int32_t bits_of_sum(const bound *total, int32_t has_c)
+static int32_t bits_of_sum(const bound *total, int32_t has_c, emu_limit *limit)
 {
     emu_wide floor = total->bits, one = {{1}};
     int32_t has_fraction = total->exp < 0 && emu_wide_spare(&total->bits) < -total->exp;
-    if (!total->is_known || total->top > MOST_SUM_BITS)
+    if (!total->is_known || total->top > MOST_SUM_BITS) {
+        (void)emu_is_within(limit, "bits of an aligned sum", total->top - emu_least(total->exp, 0), MOST_SUM_BITS);
         return -1;
+    }
     if (total->exp < 0)
         emu_wide_shift_right(&floor, -total->exp);
     else
@@ -146,7 +148,7 @@ static int32_t bits_of_sum(const bound *total, int32_t has_c)
 /* Bits at 2^E and above of the largest sum of `terms` values and the running value (NULL: none); -1: it is too long to tell. An integer
  * names 0, so that E is 0 at least. */
 static int32_t needed_bits(const emu_alignment *words, const reach *values, size_t terms, const reach *running, int32_t is_integer,
-                           int32_t frac_bits)
+                           int32_t frac_bits, emu_limit *limit)
 {
     const int32_t rounds_up = !is_toward_zero(words->cut);
     bound total = aligned_sum(&values->significand, words->is_normalised, terms, words->exponent_raise, rounds_up ? frac_bits : -1);
@@ -156,17 +158,17 @@ static int32_t needed_bits(const emu_alignment *words, const reach *values, size
         if (rounds_up || (words->running && !is_toward_zero(words->running)))
             total = plus(&total, &unit);
     }
-    return bits_of_sum(&total, running && !is_integer);
+    return bits_of_sum(&total, running && !is_integer, limit);
 }
 
-int32_t emu_step_bits(const emu_path *path, uint64_t largest, int32_t exp)
+int32_t emu_step_bits(emu_path *path, uint64_t largest, int32_t exp)
 {
     const emu_datapath *facts = path->facts;
     const bound one = bound_of(largest, exp);
     const int32_t rounds_up = facts->frac_rule != EMU_UNLIMITED && facts->align_mode != EMU_ALIGN_RZ;
     const bound total = aligned_sum(&one, facts->is_normalised, (size_t)path->term_count, facts->exponent_raise,
                                     rounds_up ? path->widths.frac_bits : -1);
-    return bits_of_sum(&total, facts->c_kind == EMU_C_ALIGNED);
+    return bits_of_sum(&total, facts->c_kind == EMU_C_ALIGNED, &path->limit);
 }
 
 /* F, I and the floor of an aligned addition of `terms` values, and what its sums reach. running: NULL where there is no running value. */
@@ -181,7 +183,7 @@ static int32_t align_reach(const emu_sum_level *level, size_t terms, const reach
     plan->frac_bits = words->frac_rule == EMU_DERIVED ? values->max_exp + words->exponent_raise - values->lsb_exp : words->frac_bits;
     if (plan->frac_bits < 0 || !emu_is_within(limit, "fraction bits", plan->frac_bits, MOST_SUM_BITS))
         return EMU_ERROR_DATAPATH;
-    needed = needed_bits(words, values, terms, running, is_integer, plan->frac_bits);
+    needed = needed_bits(words, values, terms, running, is_integer, plan->frac_bits, limit);
     bits = words->integer_rule == EMU_STATED ? words->integer_bits : needed;
     if (words->integer_rule != EMU_UNLIMITED &&
         (needed < 0 || (!words->wraps && !emu_is_within(limit, "integer bits that a sum needs", needed, bits))))

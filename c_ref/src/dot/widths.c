@@ -22,10 +22,12 @@ static emu_size multiply(emu_size a, emu_size b)
     return product;
 }
 
-/* 1: the product fits 62 bits; *a becomes it. */
-static int32_t times(emu_size *a, emu_size b, emu_limit *limit)
+static const char term_bits[] = "bits of a term";
+
+/* 1: the product fits 62 bits; *a becomes it. name: of what it measures. */
+static int32_t times(emu_size *a, emu_size b, const char *name, emu_limit *limit)
 {
-    if (!emu_is_within(limit, "bits of a term", emu_bit_length(a->bits) + emu_bit_length(b.bits), MOST_TERM_BITS))
+    if (!emu_is_within(limit, name, emu_bit_length(a->bits) + emu_bit_length(b.bits), MOST_TERM_BITS))
         return 0;
     *a = multiply(*a, b);
     return 1;
@@ -55,7 +57,8 @@ static int32_t count_integer_bits(emu_path *path, uint64_t widest, int32_t frac_
     emu_limit *limit = &path->limit;
     int32_t below = path->a.frac_bits + path->b.frac_bits + 2 * frac_bits;
     emu_size size = multiply(largest_element(path, &path->a), largest_element(path, &path->b));
-    if (!times(&size, whole(widest), limit) || !times(&size, whole(widest), limit) || !times(&size, whole((uint64_t)path->facts->group), limit))
+    if (!times(&size, whole(widest), term_bits, limit) || !times(&size, whole(widest), term_bits, limit) ||
+        !times(&size, whole((uint64_t)path->facts->group), term_bits, limit))
         return 0;
     below -= path->facts->apply == EMU_APPLY_GROUP ? path->a.min_exp + path->b.min_exp : 0; /* the exponent of a group is that of its scales */
     *bits = emu_step_bits(path, size.bits, size.exp - below);
@@ -83,23 +86,23 @@ static int32_t measure_exact(emu_path *path)
     int32_t has_scale = path->facts->scale && path->facts->apply != EMU_APPLY_PROMOTE;
     emu_size one = has_scale ? whole(path->scale.widest) : whole(1), size = largest_element(path, &path->a);
     emu_size step = multiply(largest_of(&path->a), largest_of(&path->b)); /* no longer than what is checked below */
-    if (!times(&size, largest_element(path, &path->b), limit))
+    if (!times(&size, largest_element(path, &path->b), term_bits, limit))
         return 0;
     widths->product_bits = length_of(size);
-    if (!times(&size, whole((uint64_t)path->facts->group), limit))
+    if (!times(&size, whole((uint64_t)path->facts->group), term_bits, limit))
         return 0;
     widths->group_sum_bits = length_of(size);
-    if (!times(&size, one, limit) || !times(&size, one, limit))
+    if (!times(&size, one, term_bits, limit) || !times(&size, one, term_bits, limit))
         return 0;
     widths->term_bits = length_of(size);
     if (has_scale)
         step = multiply(step, multiply(largest_of(&path->scale), largest_of(&path->scale)));
-    if (!times(&step, whole((uint64_t)path->facts->step), limit))
+    if (!times(&step, whole((uint64_t)path->facts->step), "bits of the sum of a step", limit))
         return 0;
     widths->step_sum_bits = length_of(step);
     widths->step_sum_lsb_exp = path->a.lsb_exp + path->b.lsb_exp + (has_scale ? 2 * path->scale.lsb_exp : 0);
     widths->exact_lsb_exp = widths->step_sum_lsb_exp < path->result.lsb_exp ? widths->step_sum_lsb_exp : path->result.lsb_exp;
-    return emu_is_within(limit, "bits of a term", widths->term_bits, MOST_TERM_BITS);
+    return emu_is_within(limit, term_bits, widths->term_bits, MOST_TERM_BITS);
 }
 
 /* I, F and the floor of a datapath that aligns. */

@@ -52,13 +52,13 @@ def format_descriptor(fmt: Format) -> Descriptor:
     facts = fmt.facts
     out, memory = ffi.new("emu_format *"), None
     if isinstance(facts, FloatFacts):
-        _fill_float(out, facts)
+        _fill_float(out, facts, fmt.id)
     elif isinstance(facts, IntegerFacts):
         out.format_class, out.bits, out.unit_exp = lib.EMU_INTEGER, facts.bits, facts.unit_exp
         out.integer_sign = INTEGER_SIGN[facts.signed]
     elif isinstance(facts, ExponentFacts):
         out.format_class, out.bits, out.bias = lib.EMU_EXPONENT, facts.bits, facts.bias
-        _fill_nan(out, facts.nan)
+        _fill_nan(out, facts.nan, fmt.id)
     else:
         memory = _fill_codebook(out, facts, fmt.id)
     if lib.emu_check_format(out):
@@ -66,21 +66,21 @@ def format_descriptor(fmt: Format) -> Descriptor:
     return Descriptor(out, memory)
 
 
-def _fill_float(out: Any, facts: FloatFacts) -> None:
+def _fill_float(out: Any, facts: FloatFacts, name: str) -> None:
     out.format_class, out.has_sign = lib.EMU_FLOAT, facts.signed == "yes"
     out.exp_bits, out.frac_bits, out.bias = facts.exp_bits, facts.frac_bits, facts.bias
     out.subnormals, out.neg_zero, out.unused_high_bits = facts.subnormals == "yes", facts.neg_zero == "yes", facts.unused_high_bits
     out.inf = INF[facts.inf] if isinstance(facts.inf, str) else lib.EMU_INF_TOP
-    _fill_nan(out, facts.nan)
+    _fill_nan(out, facts.nan, name)
 
 
-def _fill_nan(out: Any, nan: str | tuple[str, ...]) -> None:
+def _fill_nan(out: Any, nan: str | tuple[str, ...], name: str) -> None:
     if isinstance(nan, str):
         out.nan = lib.EMU_NAN_IEEE if nan == "ieee" else lib.EMU_NAN_NONE
         return
     out.nan, out.nan_count = lib.EMU_NAN_LIST, len(nan)
     if len(nan) > lib.EMU_MAX_NAN_CODES:
-        raise EngineError(f"nan_codes = {len(nan)}: at most {lib.EMU_MAX_NAN_CODES} in the C reference: use engine='exact'")
+        raise EngineError(f"{name}: nan_codes = {len(nan)}: at most {lib.EMU_MAX_NAN_CODES} in the C reference: use engine='exact'")
     for number, code in enumerate(nan):
         out.nan_codes[number] = int(code, 16)
 
@@ -97,7 +97,7 @@ def _fill_codebook(out: Any, facts: CodebookFacts, name: str) -> Any:
     spare = min(((number & -number).bit_length() - 1 for number in whole if number), default=0)
     largest, most = max((abs(number) >> spare for number in whole), default=0), (1 << lib.EMU_MAX_VALUE_BITS) - 1
     if largest > most:
-        raise EngineError(f"{name}: a value of {largest} units: at most {most} in the C reference: use engine='exact'")
+        raise EngineError(f"{name}: value = {largest}: at most {most} in the C reference: use engine='exact'")
     memory = ffi.new("int64_t[]", [number >> spare for number in whole])
     out.format_class, out.bits, out.tie, out.unit_exp = lib.EMU_CODEBOOK, facts.bits, TIE[facts.tie], spare - shift
     out.minus_zero_code, out.values = minus_zeros[0] if minus_zeros else -1, memory
