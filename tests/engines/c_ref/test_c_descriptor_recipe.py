@@ -136,7 +136,7 @@ FAULTS = [  # what becomes what, the line that is refused, why
     ("tile 1 32", "tile 1 48", "block mxfp4", "a block whose levels do not divide its tile, or whose elements differ in width"),
     ("tile 1 32", "tile 1 64", "block mxfp4", "what the id means in the shipped spec, but for other facts: give it an id of its own"),
     ("elements e2m1 int4", "elements e2m1 fp32", "block if4", "a block whose levels do not divide its tile, or whose elements differ in"),
-    ("elements e2m1 int4", "elements e2m1 int4 int4", "elements e2m1 int4 int4", "a line of 'elements' where 'elements' with its values"),
+    ("elements e2m1 int4", "elements e2m1 int4 int4", "elements e2m1 int4 int4", "elements = 3: at most 2"),
     ("elements e2m1 int4", "elements e2m1 int5", "elements e2m1 int5", "no format above has the id 'int5'"),
     ("level scale e8m0 1 32", "level scale e8m0 0 32", "block mxfp4", "a block whose levels do not divide its tile, or whose elements"),
     ("level scale e8m0 1 32", "level scale e8m0 1 31", "block mxfp4", "a block whose levels do not divide its tile, or whose elements"),

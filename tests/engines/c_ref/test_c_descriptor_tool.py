@@ -260,7 +260,7 @@ def test_a_file_that_is_wrong_is_one_line_and_exit_2(built: Path, path: Path) ->
     assert (code, out, said) == (2, "", f"emu_ref: {path.parent / 'absent'}: cannot be read\n")
     path.write_text("# " + "x" * (1 << 20))
     code, out, said = emu_ref(built, "gen", "decode/fp4", "--descriptor", str(path))
-    assert (code, said) == (2, f"emu_ref: {path}:0: the file is too long: at most 1 MiB, export fewer objects at a time\n")
+    assert (code, said) == (2, f"emu_ref: {path}:0: bytes of the file = {2 + (1 << 20)}: at most {1 << 20}\n")
 
 
 def test_a_descriptor_is_written_in_its_canonical_form(built: Path, path: Path) -> None:
