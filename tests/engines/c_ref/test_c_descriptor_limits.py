@@ -69,14 +69,14 @@ def ids(kind: str, of: str) -> Callable[[int], list[SpecObject]]:
 
 Make = Callable[[int], Any]
 EXPORTS: list[tuple[str, Make, int, int, str]] = [  # what, object of a number, inside, outside, the limit
-    ("formats", ids("format", "e2m1"), 4096, 4097, "out of range '4097': write an integer without leading zeros from 0 to 4096 as 'formats'"),
+    ("formats", ids("format", "e2m1"), 4096, 4097, "out of range '4097': write an integer without leading zeros from 0 to 4096 as 'formats'"),  # noqa: E501
     ("roundings", ids("rounding", "rne"), 4096, 4097, "out of range '4097': write an integer without leading zeros from 0 to 4096 as"),
     ("id", lambda n: mine(get("format", "e2m1"), "a" * n), 63, 64, "characters of the id = 64: at most 63"),
     ("file", lambda n: [long_list(number) for number in range(n)], 200, 280, "bytes of the file = "),
-    ("scale_exp", lambda n: mine(drawn_transform(3), scale=f"2^{n}"), 1024, 1025, "'1025': write an integer without leading zeros from -1024 to 1024 as 'sc"),
+    ("scale_exp", lambda n: mine(drawn_transform(3), scale=f"2^{n}"), 1024, 1025, "'1025': write an integer without leading zeros from -1024 to 1024 as 'sc"),  # noqa: E501
     ("terms", lambda n: mine(get("datapath", "hopper_fp8"), k=n, step=n), 1024, 1025, "terms of a step = 1025: at most 1024"),
-    ("frac_bits", lambda n: aligned(fraction_bits=n), 1024, 1025, "'1025': write an integer without leading zeros from 0 to 1024 as 'frac_bits'"),
-    ("integer_bits", lambda n: aligned(integer_bits=n), 1024, 1025, "'1025': write an integer without leading zeros from 0 to 1024 as 'integer_bits'"),
+    ("frac_bits", lambda n: aligned(fraction_bits=n), 1024, 1025, "'1025': write an integer without leading zeros from 0 to 1024 as 'frac_bits'"),  # noqa: E501
+    ("integer_bits", lambda n: aligned(integer_bits=n), 1024, 1025, "'1025': write an integer without leading zeros from 0 to 1024 as 'integer_bits'"),  # noqa: E501
     ("raise", lambda n: aligned(fraction_bits=1024, exponent_raise=-n), 246, 247, "bits of a sum = 1281: at most 1280"),
     ("programs", profiles, 64, 65, "'65': write an integer without leading zeros from 1 to 64 as 'programs'"),
     ("scales", lambda n: offering("formats", n), 16, 17, "'17': write an integer without leading zeros from 0 to 16 as 'scales'"),
@@ -179,7 +179,7 @@ HAND: list[tuple[str, str, str, int, int, str]] = [  # text, line, the same of a
     (BF16, "exp_bits 8", "exp_bits {}", 15, 16, ranged(1, 15, "'exp_bits'")),
     (BF16, "frac_bits 7", "frac_bits {}", 55, 56, "exp_bits + frac_bits = 64: at most 63"),
     (BF16, "frac_bits 7", "frac_bits {}", 55, 63, ranged(0, 62, "'frac_bits'")),
-    (BF16.replace("frac_bits 7", "frac_bits 55"), "unused_high_bits 0", "unused_high_bits {}", 0, 1, "has_sign + exp_bits + frac_bits + unused_high_bits = 65: at most 64"),
+    (BF16.replace("frac_bits 7", "frac_bits 55"), "unused_high_bits 0", "unused_high_bits {}", 0, 1, "has_sign + exp_bits + frac_bits + unused_high_bits = 65: at most 64"),  # noqa: E501
     (BF16, "unused_high_bits 0", "unused_high_bits {}", 7, 8, ranged(0, 7, "'unused_high_bits'")),
     (BF16, "bias 127", "bias {}", 1 << 20, (1 << 20) + 1, ranged(-(1 << 20), 1 << 20, "'bias'")),
     (INT4, "bits 4", "bits {}", 63, 64, ranged(1, 63, "'bits'")),
@@ -202,7 +202,7 @@ HAND: list[tuple[str, str, str, int, int, str]] = [  # text, line, the same of a
     (LATE, "f2", "f2 {}", 53, 54, "bits of a realigned sum = 63: at most 62"),
     (LEVELS, "level_count 1", "level_count {}", 1, 17, ranged(1, 16, "'level_count'")),
     (FIXED, "hold fixed 12 derived none wrap", "hold fixed {} derived none wrap", 512, 513, ranged(2, 512, "value 2 of 'hold'")),
-    (FIXED, "hold fixed 12 derived none wrap", "hold fixed 12 {} none wrap", -1009, -1010, "bits of a sum in units of a register = 1081: at most 1080"),
+    (FIXED, "hold fixed 12 derived none wrap", "hold fixed 12 {} none wrap", -1009, -1010, "bits of a sum in units of a register = 1081: at most 1080"),  # noqa: E501
     (DRAWS, "frac_bits 7", "frac_bits {}", 53, 54, "random_bits + frac_bits = 62: at most 61"),
 ]  # fmt: skip
 

@@ -151,4 +151,5 @@ def test_all_of_the_name_and_the_line_of_a_file_are_told(dpi: Any, tmp_path: Pat
     assert dpi.emu_dpi_fault().decode().startswith(f"{path}:{line}: not an integer '04': ") and dpi.emu_dpi_fault_line() == line
     assert dpi.emu_dpi_open(str(tmp_path).encode()) == -65 and dpi.emu_dpi_fault().decode() == f"{tmp_path}: cannot be read"
     path.write_text("# " + "x" * (1 << 20), encoding="ascii")
-    assert dpi.emu_dpi_open(str(path).encode()) == -16 and dpi.emu_dpi_fault().decode()== f"{path}: bytes of the file = {2 + (1 << 20)}: at most {1 << 20}"
+    assert dpi.emu_dpi_open(str(path).encode()) == -16
+    assert dpi.emu_dpi_fault().decode() == f"{path}: bytes of the file = {2 + (1 << 20)}: at most {1 << 20}"
