@@ -237,6 +237,7 @@ def test_nothing_is_printed_beside_the_door() -> None:
     """All of emu prints by emu/cli/settings.py; what prints otherwise is here, with a reason."""
     apart = {
         "emu/cli/settings.py": "the door", "emu/cli/start.py": "one fixed line before it is there",
+        "emu/base/cluster.py": "one line of words of its own and a checked address", "emu/cli/main.py": "JSON in ASCII",
         "emu/check/targets/cuda/__main__.py": "a command of its own: through visible()",
     }  # fmt: skip
     ways = {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write", "Console", "html.escape", "shlex.quote"}
