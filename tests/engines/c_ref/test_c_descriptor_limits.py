@@ -21,12 +21,12 @@ from emu.spec.registry import get
 from tests.support.descriptor_samples import Loaded, drawn_layout, drawn_transform, sealed
 
 
-def mine(thing: SpecObject, name: str = "mine", **facts: Any) -> Any:
+def mine(thing: Any, name: str = "mine", **facts: Any) -> Any:
     """A shipped or drawn object with another id and other facts, past the checks of the loader."""
     return thing.model_copy(update={"id": name, "facts": thing.facts.model_copy(update=facts)})
 
 
-def aligned(**words: Any) -> SpecObject:
+def aligned(**words: Any) -> Any:
     fused = get("datapath", "hopper_fp8")
     return mine(fused, align=fused.facts.align.model_copy(update=words))
 
@@ -42,21 +42,21 @@ def long_list(number: int) -> Any:
     return mine(of_values(1), f"mine_{number}", bits=8, values=values)
 
 
-def profiles(count: int) -> SpecObject:
+def profiles(count: int) -> Any:
     """A recipe of so many programs."""
     recipe = get("recipe", "mxfp4_torchao_floor")
     steps = next(iter(recipe.facts.dequantize.values()))
     return mine(recipe, dequantize={f"p{number}": steps for number in range(count - 1)})
 
 
-def offering(key: str, count: int) -> SpecObject:
+def offering(key: str, count: int) -> Any:
     """A datapath that offers so many formats or sizes of scales."""
     ideal = get("datapath", "ideal")
     items = {"formats": ("ue4m3",) * count, "blocks": (16,) * count}[key]
     return mine(ideal, scale=ideal.facts.scale.model_copy(update={key: items}))
 
 
-def level_frac(bits: int) -> SpecObject:
+def level_frac(bits: int) -> Any:
     """A level that keeps so many fraction bits below the largest exponent."""
     path = get("datapath", "rvbna4")
     level = path.facts.levels[0]
