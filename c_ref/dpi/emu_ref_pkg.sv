@@ -22,6 +22,7 @@ package emu_ref_pkg;
   localparam int EMU_MAX_NAN_CODES = 16;
   localparam int EMU_MAX_CODEBOOK = 256;
   localparam int EMU_MAX_RANDOM_BITS = 32;
+  localparam int EMU_MAX_VALUE_BITS = 61;
   localparam int EMU_FLOAT = 0;
   localparam int EMU_INTEGER = 1;
   localparam int EMU_EXPONENT = 2;

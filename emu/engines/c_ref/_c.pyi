@@ -160,6 +160,7 @@ class _Lib:
     EMU_MAX_NAN_CODES: Final[int]
     EMU_MAX_CODEBOOK: Final[int]
     EMU_MAX_RANDOM_BITS: Final[int]
+    EMU_MAX_VALUE_BITS: Final[int]
     EMU_FLOAT: Final[int]
     EMU_INTEGER: Final[int]
     EMU_EXPONENT: Final[int]
