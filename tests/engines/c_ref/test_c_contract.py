@@ -40,7 +40,7 @@ def test_sources_hold_integers_only(checkout: Path) -> None:
     for path in files:
         code = re.sub(r"^(?!#)(.*)$", lambda line: re.sub(r'"[^"]*"', '""', line[0]), without_comments(path), flags=re.MULTILINE)
         assert not re.search(banned, code), path.name
-        assert path.name in ("tables.c", "emu_ref.h") or len(path.read_text(encoding="utf-8").splitlines()) <= 300, path.name
+        assert path.name in ("tables.c", "emu_ref.h") or len(path.read_text(encoding="utf-8").splitlines()) <= 400, path.name
 
 
 @pytest.mark.exhaustive  # compiles the reference

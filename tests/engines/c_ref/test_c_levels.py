@@ -106,7 +106,7 @@ def test_a_value_that_scales_multiply_lies_in_one_block() -> None:
     scaled = next(i for i, level in enumerate(base.facts.levels) if level.scale != "none")
     facts["levels"][scaled]["of"] = 4
     model = base.model_copy(update={"facts": DatapathLevels.model_validate(facts), "id": "one_block"})
-    made, counts = c_levels._descriptor(next(iter(level_plans_of(model)))), ffi.new("size_t[2]")
+    made, counts = c_levels.unchecked_descriptor(next(iter(level_plans_of(model)))), ffi.new("size_t[2]")
     assert scaled == 0 and lib.emu_count_dot_levels(made.pointer, 8, counts, counts + 1) == lib.EMU_OK
     made.pointer.block = 2
     assert lib.emu_count_dot_levels(made.pointer, 8, counts, counts + 1) == lib.EMU_ERROR_SHAPE
@@ -114,7 +114,7 @@ def test_a_value_that_scales_multiply_lies_in_one_block() -> None:
 
 def test_a_cut_that_draws_is_refused() -> None:
     plan = next(plan for plan in all_plans() if any(level.align is not None for level in plan.facts.levels))
-    made = c_levels._descriptor(plan)
+    made = c_levels.unchecked_descriptor(plan)
     align = next(level for level in made.pointer.levels[0 : len(plan.facts.levels)] if level.aligns).align
     assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_OK
     drawing = ffi.new("emu_rounding *", {"add": lib.EMU_ADD_CARRY, "random_bits": 8, "beyond_max": [lib.EMU_GO_AWAY] * 2})
@@ -125,7 +125,7 @@ def test_a_cut_that_draws_is_refused() -> None:
 @pytest.mark.parametrize(("field", "bad"), [("by", 0), ("by", -1), ("start", -1), ("start", lib.EMU_START_C + 1)])
 def test_a_chain_takes_some_values_at_a_time_and_begins_somewhere(field: str, bad: int) -> None:
     plan = next(plan for plan in all_plans() if any(level.add == "chain" for level in plan.facts.levels))
-    made = c_levels._descriptor(plan)
+    made = c_levels.unchecked_descriptor(plan)
     level = next(level for level in made.pointer.levels[0 : len(plan.facts.levels)] if level.add == lib.EMU_SUM_CHAIN)
     assert lib.emu_check_dot_levels(made.pointer) == lib.EMU_OK
     setattr(level, field, bad)
