@@ -19,7 +19,7 @@ LAYOUTS = ("sf128x4", "low_nibble_first")
 RECIPES = ("mxfp4_torchao_floor", "if4_mae", "ufp4_sr")
 DATAPATHS = ("hopper_fp8", "cdna3_fp8")
 NARROW = ("int64", "promote", "nv_like")
-OF_LEVELS = (261, 276, 345)  # seeds; among them they hold every form of a line
+OF_LEVELS = (261, 276, 345, 482, 322, 94, 33)  # seeds; among them they hold every form of a line
 
 
 def objects() -> list[SpecObject]:
