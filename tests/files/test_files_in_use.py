@@ -125,6 +125,13 @@ def place(tmp_path, monkeypatch):
         ignore=lambda _, names: [n for n in names if "decode__e2m1_to_fp32__exact__" not in n],
     )
     (folder / "kernel.py").write_text("def f(x):\n    raise SystemExit(9)\n")
+    (folder / "pack").mkdir()
+    (folder / "pack" / "__init__.py").write_text("")
+    (folder / "pack" / "inner.py").write_text("def g():\n    from .deep import h\n")
+    (folder / "pack" / "deep.py").write_text("import last\n")
+    (folder / "last.py").write_text("raise SystemExit(9)\n")
+    (folder / "imports.py").write_text("import os, numpy\nfrom pack import inner\nimport_module('named')\ndef f(x):\n    pass\n")
+    (folder / "named.py").write_text("no Python")
     (folder / "log").write_text(LINE)
     (folder / "shipped").mkdir()
     (folder / "shipped" / "e2m1.yaml").write_text("a copy: a fault of the register must not reach the files of emu")
@@ -149,6 +156,13 @@ HIDDEN = {
     "cover stem": (["vectors", "cover", "decode/decode__e2m1_to_fp32__exact__all.mem", "-o"], "decode/decode__e2m1_to_fp32__exact__all.tv"),
     "dot suite": (["explain", "mismatch", "log", "--vectors", ".", "--vcd"], "decode/decode__e2m1_to_fp32__exact__all.json"),
     "kernel": (["check", "py:kernel:f", "--against", "convert/e2m1/rne/nvidia", "--junit"], "kernel.py"),
+    **{
+        f"import {out} {target}": (["check", f"{target}:f", "--against", "convert/e2m1/rne/nvidia", "--junit"], out)
+        for target, out in (
+            ("imports.py", "pack/__init__.py"), ("imports.py", "pack/inner.py"), ("imports.py", "pack/deep.py"), ("imports.py", "last.py"),
+            ("imports.py", "named.py"), ("py:imports", "last.py"), ("py:pack.inner", "pack/deep.py"), ("py:pack.inner", "last.py"),
+        )
+    },
     "program": (["check", "exec:sh -c ./kernel.py", "--against", "convert/e2m1/rne/nvidia", "--junit"], "kernel.py"),
     "library": (["check", "c:kernel.py:f", "--against", "convert/e2m1/rne/nvidia", "--junit"], "kernel.py"),
 }
@@ -203,6 +217,8 @@ def test_files_of_targets(tmp_path, monkeypatch):
         (tmp_path / "pack" / name).write_text("raise SystemExit\n")
     monkeypatch.chdir(tmp_path)
     assert [path.resolve() for path in files_of("py:pack.inner:f")] == [tmp_path / "pack" / "__init__.py", tmp_path / "pack" / "inner.py"]
+    (tmp_path / "k.py").write_text("import numpy\nfrom ............ import far\n'\\d'\nimport emu\n")
+    assert len([*files_of("k.py:f")]) == len([*files_of("py:k:f")]) == 1
     assert "pack" not in sys.modules
     assert [str(path) for path in files_of("c:lib.so:symbol")] == ["lib.so"]
     assert [str(path) for path in files_of("exec:./run --in=data 'two words'")][:4] == ["run", "--in=data", "data", "two words"]
