@@ -76,7 +76,7 @@ def check_quantize(recipe: Recipe, codes: Codes, source: Format, tensor_amax: in
 
 def check_binary32(codes: Codes) -> None:
     """Refuse binary64 values that are no binary32 numbers. Raises: OperandError."""
-    wide = codes.view(np.float64)
+    wide = codes.astype(np.uint64, copy=False).view(np.float64)  # codes may lie in fewer bytes
     with np.errstate(all="ignore"):
         same = (wide.astype(np.float32) == wide) | np.isnan(wide)
     if not bool(same.all()):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu.base.errors import OpenError, OperandError, ShapeError
 from emu.engines.numpy import tables
-from emu.engines.numpy.convert import Codes, code_dtype, convert_marked, element_random, to_fp32, wide_values
+from emu.engines.numpy.convert import Codes, code_dtype, convert_marked, element_random, to_fp32, to_fp64, wide_values
 from emu.engines.numpy.environment import check_environment
 from emu.engines.numpy.program import Machine
 from emu.spec import derive
@@ -224,7 +224,7 @@ def to_values(codes: Codes, source: Format) -> F32:
     if not isinstance(source.facts, FloatFacts) or is_within(source, tables.fp32()):
         return to_fp32(codes, source)
     if binary_format(source) == "binary64":
-        wide, lost = codes.view(np.float64), np.zeros(codes.shape, np.bool_)
+        wide, lost = to_fp64(codes, source), np.zeros(codes.shape, np.bool_)
     else:
         wide, lost = wide_values(codes, source)
     with np.errstate(all="ignore"):

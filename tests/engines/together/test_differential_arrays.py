@@ -174,3 +174,27 @@ def test_repeated_memory_is_read_as_often_as_it_stands(name: str) -> None:
         wide |= {key: array for key, array in operands.items() if not array.ndim}
         for engine in ENGINES:
             assert told(call, engine, 1, wide) == told(call, engine, 1, {key: array.copy() for key, array in wide.items()}), engine
+
+
+@pytest.mark.parametrize("source", ["fp64", "fp32", "bf16", "fp16", "e4m3", "e2m1", "int4"])
+def test_codes_may_lie_in_integers_of_any_width(source: str) -> None:
+    """Narrower than the format too: a code is a number, not its bytes."""
+    codes = np.array([0, 1, 7, 6] * 16, np.uint8).reshape(2, 32)
+    codes = codes | codes << 3 if source[0] not in "ei" else codes
+    calls: list[tuple[str, Call]] = [
+        ("convert", lambda e, j, o: emu.convert(o["x"], "fp16", source=source, engine=e, jobs=j)),
+        ("convert to a codebook", lambda e, j, o: emu.convert(o["x"], "int4", source=source, engine=e, jobs=j)),
+        ("convert drawn", lambda e, j, o: emu.convert(o["x"], "e2m1", "sr_add8", random=codes, source=source, engine=e, jobs=j)),
+        ("quantize", lambda e, j, o: emu.quantize(o["x"], "nvfp4_te_ref", source=source, engine=e, jobs=j)),
+        ("quantize columns", lambda e, j, o: emu.quantize(o["x"].T, "mxfp4_torchao_floor", axis=0, source=source, engine=e, jobs=j)),
+        ("transform", lambda e, j, o: emu.transform(o["x"], "rht16_ufp4", source=source, engine=e)),
+        ("amax", lambda e, j, o: emu.amax(o["x"], source)),
+        ("decode", lambda e, j, o: emu.decode(o["x"], source, np.float64)),
+        ("operate", lambda e, j, o: emu.operate("add", o["x"], o["x"], formats=source, to="e4m3", engine=e)),
+    ]
+    for name, call in calls:
+        for engine in ENGINES:
+            want = told(call, engine, 1, {"x": codes.astype(np.uint64)})
+            for bits in (8, 16, 32, 64):
+                for sign in "iu":
+                    assert told(call, engine, 2, {"x": of_width(codes, bits, sign)}) == want, (name, engine, bits, sign)
