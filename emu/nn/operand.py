@@ -88,7 +88,8 @@ def filled(given: torch.Tensor, operand: Operand, place: OperandContext) -> torc
 def refusal(label: str, operand: Operand, length: int, multiple: int | None = None) -> str:
     """Return the line for a length that no block divides."""
     block = multiple or operand.multiple
-    return f"{label}: {operand.key} has length {length}, no multiple of {block}: use multiples of {block}, or list the layer in keep="
+    how = f"use multiples of {block}, or list the layer in keep= of convert_model"
+    return f"{label}: {operand.key} has length {length}, no multiple of {block}: {how}"
 
 
 def _drawn(operand: Operand, place: OperandContext, stream: int, shape: torch.Size, device: torch.device) -> torch.Tensor:

@@ -93,7 +93,7 @@ def operate(
     given = ["" if fmt is None else name_of("format", fmt) for fmt in formats_of(name, operands, formats)]
     if any(not fmt and format_id(x.dtype) is None for x, fmt in zip(operands, given, strict=True)):
         raise OperandError(f"operation {name}: integers are codes: say their formats")
-    target, how = result_of(name, [codes_of(x, fmt)[1] for x, fmt in zip(operands, given, strict=True)], to, rounding)
+    target, how = result_of(name, [codes_of(x, fmt, "formats")[1] for x, fmt in zip(operands, given, strict=True)], to, rounding)
     try:
         shape = torch.broadcast_shapes(*(x.shape for x in operands))
     except RuntimeError as exc:

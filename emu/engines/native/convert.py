@@ -44,9 +44,9 @@ def _form_of(wanted: str | None) -> int:
 BEST_FORM: Final[int] = _form_of(os.environ.get("EMU_FORM"))
 FAULTS: Final = {
     lib.EMU_KERNEL_FORM: "this machine lacks the instructions of the wanted form: use a lower one",
-    lib.EMU_KERNEL_FLUSHED: "this process flushes subnormals to zero: unset FTZ/DAZ, or use engine='exact'",
-    lib.EMU_KERNEL_ROUNDING: "this process does not round to nearest even: restore the rounding mode, or use engine='exact'",
-    lib.EMU_KERNEL_WIDER: "this machine evaluates binary32 in a wider format: use engine='exact'",
+    lib.EMU_KERNEL_FLUSHED: "this process flushes subnormals to zero: unset FTZ/DAZ (exact and c_ref use no floats)",
+    lib.EMU_KERNEL_ROUNDING: "this process does not round to nearest even: restore the rounding mode (exact and c_ref use no floats)",
+    lib.EMU_KERNEL_WIDER: "this machine evaluates binary32 in a wider format: only engines exact and c_ref are right here",
 }
 _decode_tables: Cache[str, NDArray[np.uint32]] = Cache("emu.engines.native.convert._decode_tables", 256)
 

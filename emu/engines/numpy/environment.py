@@ -20,6 +20,6 @@ def check_environment() -> None:
     a, b = _TINY.view(np.float32), _OTHER.view(np.float32)
     product, total = (a[:2] * b[:2]).view(np.uint32), (a[2:] + b[2:]).view(np.uint32)
     if not np.array_equal(product, _PRODUCT):
-        raise EngineError("this process flushes subnormals to zero: unset FTZ/DAZ, or use engine='exact'")
+        raise EngineError("this process flushes subnormals to zero: unset FTZ/DAZ (exact and c_ref use no floats)")
     if not np.array_equal(total, _SUM):
-        raise EngineError("this process does not round to nearest even: restore the rounding mode, or use engine='exact'")
+        raise EngineError("this process does not round to nearest even: restore the rounding mode (exact and c_ref use no floats)")

@@ -72,7 +72,7 @@ def _(codes: torch.Tensor, format: str, result: str) -> torch.Tensor:  # noqa: A
 @torch.library.custom_op("emu::operate", mutates_args=(), schema=_OPERATE)
 def operate(operands: list[torch.Tensor], name: str, formats: list[str], to: str, rounding: str, policy: str) -> torch.Tensor:
     """Operate on tensors of one shape; formats: empty where a dtype says it; see operate.operate."""
-    codes, sources = zip(*(codes_of(x, fmt) for x, fmt in zip(operands, formats, strict=True)), strict=True)
+    codes, sources = zip(*(codes_of(x, fmt, "formats") for x, fmt in zip(operands, formats, strict=True)), strict=True)
     return operations.operate(name, codes, sources, named("format", to), named("rounding", rounding), named("policy", policy))
 
 

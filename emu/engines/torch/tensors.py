@@ -81,23 +81,24 @@ def checked(codes: torch.Tensor, fmt: Format) -> torch.Tensor:
     return wide
 
 
-def codes_of(x: torch.Tensor, source: str) -> tuple[torch.Tensor, Format]:
+def codes_of(x: torch.Tensor, source: str, name: str = "source") -> tuple[torch.Tensor, Format]:
     """Return a tensor as codes and their format, a view.
 
-    source: name of the format of integer codes; empty: the dtype of x says it.   Raises: OperandError (dtype against source).
+    source: name of the format of integer codes; empty: the dtype of x says it.   name: what the caller calls it.
+    Raises: OperandError (dtype against source).
     """
     own = format_id(x.dtype)
     if not source:
         if own is None:
-            raise OperandError(f"dtype {x.dtype} is not taken: give a float tensor, or unsigned codes with source=")
+            raise OperandError(f"dtype {x.dtype} is not taken: give a float tensor, or unsigned codes with {name}=")
         return signed_view(x), named("format", own)
     fmt: Format = named("format", source)
     if x.is_floating_point():
         if own is None or not same_facts(named("format", own), fmt):
-            raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {x.dtype}: leave source out for float tensors")
+            raise OperandError(f"{name}={fmt.id!r} takes unsigned codes, not {x.dtype}: leave {name} out for float tensors")
         return signed_view(x), fmt
     if x.dtype == torch.bool or x.is_complex():
-        raise OperandError(f"source={fmt.id!r} takes unsigned codes, not {x.dtype}")
+        raise OperandError(f"{name}={fmt.id!r} takes unsigned codes, not {x.dtype}")
     return x, fmt
 
 

@@ -38,6 +38,19 @@ def test_flushed_subnormals_are_refused():
     environment.check_environment()
 
 
+def test_advice_names_an_argument_that_the_function_has():
+    functions, layers = importlib.import_module("emu.torch"), importlib.import_module("emu.nn")
+    for x in (torch.ones(3), torch.ones(3, dtype=torch.bool)):
+        with pytest.raises(emu.OperandError, match=r"^formats='e2m1' takes unsigned codes, not [^=]*$"):
+            functions.operate("negate", x, formats="e2m1")
+    assert torch.set_flush_denormal(True)
+    try:
+        with pytest.raises(EngineError, match=r"flushes subnormals to zero: [^=]*$"):
+            layers.QuantLinear(32, 32)(torch.ones(4, 32))
+    finally:
+        torch.set_flush_denormal(False)
+
+
 ROUND_UP = """
 import ctypes, ctypes.util, torch
 from emu.engines.torch.tensors import check_environment
