@@ -127,14 +127,14 @@ def test_functions_without_an_engine_never_advise_one(name: str) -> None:
     for kind in (np.uint8, np.uint16, np.uint32, np.uint64):
         codes = np.array([number for number in {*numbers, 2**bits - 1, 2**bits} if number <= np.iinfo(kind).max], kind)
         for part in (codes, codes[:1], codes[codes < 2**bits] if bits < 64 else codes, codes.reshape(-1, 1)):
-            for call in (
-                lambda x: emu.amax(x, name),
-                *(lambda x, to=to: emu.decode(x, name, to) for to in (np.float16, np.float32, np.float64)),
-                emu.pack,
-                emu.unpack,
+            for function, more in (
+                (emu.amax, (name,)),
+                *((emu.decode, (name, to)) for to in (np.float16, np.float32, np.float64)),
+                (emu.pack, ()),
+                (emu.unpack, ()),
             ):
                 try:
-                    call(part)
+                    function(part, *more)  # type: ignore[operator]
                 except emu.EmuError as error:
                     said.add(str(error))
     assert not [line for line in said if "engine" in line or len(line.splitlines()) != 1]

@@ -88,7 +88,7 @@ CALLS: dict[str, tuple[dict[str, Array], Call]] = {
         {"x": X, "random": of_width(WORDS, 16)},
         lambda e, j, o: emu.quantize(o["x"], "ufp4_sr", random=o["random"], engine=e, jobs=j)),
     "quantize maximum": (
-        {"x": X, "amax": np.float32([7])},
+        {"x": X, "amax": np.array([7], np.float32)},
         lambda e, j, o: emu.quantize(o["x"], "nvfp4_te_ref", tensor_amax=o["amax"], engine=e, jobs=j)),
     "dequantize": (
         {"codes": of_width(Q.codes, sign="i"), **{level.name: of_width(level.codes, sign="i") for level in Q.levels}},
@@ -179,8 +179,8 @@ def test_repeated_memory_is_read_as_often_as_it_stands(name: str) -> None:
 @pytest.mark.parametrize("source", ["fp64", "fp32", "bf16", "fp16", "e4m3", "e2m1", "int4"])
 def test_codes_may_lie_in_integers_of_any_width(source: str) -> None:
     """Narrower than the format too: a code is a number, not its bytes."""
-    codes = np.array([0, 1, 7, 6] * 16, np.uint8).reshape(2, 32)
-    codes = codes | codes << 3 if source[0] not in "ei" else codes
+    numbers = [0, 1, 7, 6] if source[0] in "ei" else [0, 9, 63, 54]
+    codes: Array = np.array(numbers * 16, np.uint8).reshape(2, 32)
     calls: list[tuple[str, Call]] = [
         ("convert", lambda e, j, o: emu.convert(o["x"], "fp16", source=source, engine=e, jobs=j)),
         ("convert to a codebook", lambda e, j, o: emu.convert(o["x"], "int4", source=source, engine=e, jobs=j)),
