@@ -198,3 +198,13 @@ def test_codes_may_lie_in_integers_of_any_width(source: str) -> None:
             for bits in (8, 16, 32, 64):
                 for sign in "iu":
                     assert told(call, engine, 2, {"x": of_width(codes, bits, sign)}) == want, (name, engine, bits, sign)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith(("convert", "quantize", "dequantize"))])
+def test_arrays_that_are_cut_into_parts_have_the_bits_of_one_piece(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu.engines.parts.LEAST", 16)
+    operands, call = CALLS[name]
+    for engine in ENGINES:
+        want = told(call, engine, 1, operands)
+        for lie in LIES.values():
+            assert told(call, engine, 3, {key: lie(array) for key, array in operands.items()}) == want, (engine, lie.__name__)
