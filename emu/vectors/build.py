@@ -25,14 +25,13 @@ from emu.vectors.coverage.count import write_cover
 from emu.vectors.files import manifest
 from emu.vectors.files.manifest import BENCH, OPERATIONS, SUITES
 from emu.vectors.files.suite import Suite, generator_record, load, render, stem_of
-from emu.vectors.files.write import digest_suite, write_suite, write_text
+from emu.vectors.files.write import SCRATCH, digest_suite, replace_text, write_suite
 from emu.vectors.suites.frozen import selection
 from emu.vectors.suites.plan import NAMED, SuitePlan, families, plans_of
 from emu.vectors.verify import check_manifest
 from emu.vectors.versioning import apply_erratum
 
 Progress = Callable[[str, int, int], None]
-SCRATCH: Final = ".building"
 NOTES: Final = "digests.json"
 OTHER_FILES: Final = (manifest.MANIFEST, manifest.DIGESTS, manifest.ERRATA, manifest.COVER, manifest.KILL)
 
@@ -112,7 +111,7 @@ def _build(
             if made.stem in keys:
                 hashes[made.stem] = made.digest
                 known[made.stem] = (keys[made.stem], made.digest)
-                write_text(scratch / NOTES, json.dumps(known))
+                replace_text(scratch / NOTES, json.dumps(known))
     finish(out, {plan.operation.name.op for plan in (*shipped, *digests)}, hashes, jobs)
     shutil.rmtree(scratch)
     return Built(tuple(plan.stem for plan in todo), tuple(skipped), tuple(hashes))
@@ -179,11 +178,9 @@ def check_folder(out: Path) -> None:
             continue
         if path.name not in (*OPERATIONS, SCRATCH, BENCH) or not path.is_dir():
             raise FileError(f"{out}: holds {path.name}: vectors are built into a new folder or an earlier build")
-        if path.name == BENCH:
+        if path.name in (BENCH, SCRATCH):
             continue
-        foreign = [
-            file.name for file in path.iterdir() if path.name != SCRATCH and stem_of(file.name) is None and file.name not in OTHER_FILES
-        ]
+        foreign = [file.name for file in path.iterdir() if stem_of(file.name) is None and file.name not in (*OTHER_FILES, SCRATCH)]
         if foreign:
             raise FileError(f"{path}: holds {min(foreign)}, which is no vector file")
 
@@ -306,10 +303,10 @@ def _sign(task: tuple[Path, dict[str, str]]) -> None:
     folder.mkdir(exist_ok=True)
     present = {stem_of(path.name) for path in folder.iterdir()}
     own = [erratum for erratum in manifest.RELEASED if erratum["stem"] in present]
-    write_text(folder / manifest.ERRATA, manifest.render_errata(own))
-    write_text(folder / manifest.DIGESTS, manifest.render_digests(manifest.read_digests(folder) | hashes))
+    replace_text(folder / manifest.ERRATA, manifest.render_errata(own))
+    replace_text(folder / manifest.DIGESTS, manifest.render_digests(manifest.read_digests(folder) | hashes))
     write_cover(folder)
-    write_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))
+    replace_text(folder / manifest.MANIFEST, manifest.render_manifest(folder))
 
 
 def merge(out: Path, folders: Sequence[Path]) -> int:

@@ -101,3 +101,7 @@ def test_misuse_is_one_line_and_leaves_no_page(checkout: Path, tmp_path: Path, c
         assert (pages / "contents.md").read_text(encoding="utf-8") == "by hand\n"
         assert run(["docs", "build", "--spec", str(mine), "--out", str(pages), "--force"]) == 0
     assert (pages / "format" / f"{name}.md").is_file()
+    (pages / "contents.md").unlink()
+    with restored():  # as after a kill: what is there says the same
+        assert run(["docs", "build", "--spec", str(mine), "--out", str(pages)]) == 0
+    assert (pages / "contents.md").is_file()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from support.writing import child, content
 
 from emu.base.atomic import only_writer
 from emu.cli.main import run
+from emu.vectors.build import OTHER_FILES
 
 BUILD = ["vectors", "build", "--suite", "all", "--contract", "decode/e2m1", "--quiet", "--out"]
 HELD = """
@@ -93,3 +96,17 @@ def test_a_full_disk_is_said_of_the_result_that_was_named(tmp_path, built, name,
             assert run([*words, str(out)]) == 0 and content(out) == content(built)
         else:
             assert not out.exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 on, where the runner has threads
+def test_a_kill_leaves_no_half_of_what_tells_of_all_suites(tmp_path, built):
+    """The suites are there; the command is killed right before each write and each naming of ERRATA, DIGESTS, COVER and MANIFEST."""
+    whole, calls = content(built), frozenset({"write", "replace"})
+    for at in range(1, 9):
+        out = tmp_path / f"at{at}"
+        shutil.copytree(built, out, ignore=shutil.ignore_patterns(*OTHER_FILES))
+        ended = child([*BUILD, out], at=lambda n, at=at: os.kill(os.getpid(), signal.SIGKILL) if n == at else None, calls=calls)
+        assert ended.code == -signal.SIGKILL
+        left = {name: data for name, data in content(out).items() if "/." not in name}
+        assert left.items() < whole.items(), f"killed at {at}"
+        assert run([*BUILD, str(out)]) == 0 and content(out) == whole

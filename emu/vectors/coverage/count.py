@@ -18,7 +18,7 @@ from emu.vectors.coverage.model import Cross, count, row_bins
 from emu.vectors.coverage.record import record, render
 from emu.vectors.files.manifest import COVER, read_digests
 from emu.vectors.files.suite import Suite, load, stem_of
-from emu.vectors.files.write import write_text
+from emu.vectors.files.write import replace_text
 from emu.vectors.suites.plan import find
 
 MOST_ROWS: Final = 4096  # of an exhaustive suite that is counted
@@ -127,7 +127,7 @@ def write_cover(folder: Path) -> None:
     if data is None:
         (folder / COVER).unlink(missing_ok=True)
     else:
-        write_text(folder / COVER, render(data))
+        replace_text(folder / COVER, render(data))
 
 
 def check_cover(folder: Path, suites: Sequence[Suite], full: bool = False) -> None:

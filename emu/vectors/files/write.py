@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from emu.contracts.columns import Layout
 from emu.contracts.rows import Row
@@ -17,10 +17,18 @@ from emu.vectors.files.manifest import SCHEMA, SHARD_ROWS, VECTORS_VERSION, shar
 from emu.vectors.files.suite import contract_record, generator_record, shard_entry, shard_texts
 from emu.vectors.suites.plan import SuitePlan
 
+SCRATCH: Final = ".building"  # what is not finished, in the folder of a build and in those of its operations
+
 
 def write_text(path: Path, text: str) -> None:
     """Write an ASCII file with LF line ends. Raises: OSError."""
     path.write_bytes(text.encode("ascii"))
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write an ASCII file in one step: a kill leaves the old one, or the new one. One process writes into its folder. Raises: OSError."""
+    write_text(path.with_name(SCRATCH), text)
+    os.replace(path.with_name(SCRATCH), path)
 
 
 class Totals:
