@@ -7,6 +7,7 @@ run, two in the default one.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -33,6 +34,11 @@ def in_a_child(words: list[Any], temporary: Path, die_at: int | None = None) -> 
     return child(words, before, lambda count: os.kill(os.getpid(), signal.SIGKILL) if count == die_at else None, TOUCHING)
 
 
+def is_part(name: str, left: dict[str, bytes], whole: dict[str, bytes]) -> bool:
+    """Whether a file is a whole record of some of the sweeps: each is added when it is done."""
+    return name == "sweeps.json" and json.loads(left[""])["sweeps"].items() < json.loads(whole[""])["sweeps"].items()
+
+
 def test_every_command_that_writes_is_killed():
     """Or it is said why not."""
     killed = [" ".join(map(str, words(Path(), Path()))) for words in EVERY.values() if words is not MORE["merged"]]
@@ -44,7 +50,7 @@ def test_every_command_that_writes_is_killed():
 @pytest.mark.parametrize(
     ("name", "kills"),
     [
-        *(pytest.param(name, 1, id=f"{name}-short") for name in ("q.safetensors", "pages")),
+        *(pytest.param(name, 1, id=f"{name}-short") for name in ("q.safetensors", "store")),
         *(
             pytest.param(name, KILLS // len(EVERY) + (number < KILLS % len(EVERY)), marks=pytest.mark.exhaustive, id=name)
             for number, name in enumerate(EVERY)
@@ -73,9 +79,9 @@ def test_a_kill_leaves_all_or_nothing(tmp_path, name, kills):
         killed += code == -signal.SIGKILL
         left = content(place / name)
         if left != whole:
-            assert left is None or (place / name).is_dir(), "half a file has the name of the result"
+            assert left is None or (place / name).is_dir() or is_part(name, left, whole), "half a file has the name of the result"
             assert {path.name for path in place.iterdir() if not path.name.startswith(".")} <= {name}
-            named = {file: data for file, data in (left or {}).items() if not re.search(r"(^|/)\.", file)}
+            named = {file: data for file, data in (left or {}).items() if file and not re.search(r"(^|/)\.", file)}
             assert named.items() <= whole.items(), "half a file has the name of one of the result"
             again = in_a_child(EVERY[name](inputs, place / name), temporary)
             assert again.code == 0, f"the same command does not go on: {again.said}"
