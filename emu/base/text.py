@@ -76,8 +76,8 @@ def in_xml(text: str) -> str:
 
 
 def in_shell(text: object) -> str:
-    """Return a text as one word of a shell (bash, ksh, zsh), for a line that is there to be copied."""
-    given = str(text)
+    """Return a text as one word of a shell (bash, ksh, zsh), for a line that is there to be copied; one that begins with - is a path."""
+    given = f"./{text}" if str(text).startswith("-") else str(text)
     if visible(given) == given:
         return shlex.quote(given)
     return "$'" + "".join(map(_in_quotes, given)) + "'"

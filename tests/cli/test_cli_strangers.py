@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -212,6 +213,7 @@ def letters() -> Iterator[str]:
     """Hostile texts: the whole, and each letter beside signs."""
     yield HOSTILE
     yield FILE
+    yield from ("-", "-rf", "--out=a b", "-\x1b'\n")  # a path, for the command that gets it
     yield from (f"\\{letter}'\"{letter}\\" for letter in [*MOVING, "\udcff", "\u00e9", "\U0001f600"])
 
 
@@ -230,7 +232,17 @@ def test_doors(text: str, tmp_path: Path) -> None:
     if "\0" not in text and shutil.which("bash"):
         words = ["bash", "-c", f"printf %s {in_shell(text)}"]
         told = subprocess.run(words, capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout
-        assert told.decode("utf-8", "surrogateescape") == text and in_shell(text).isprintable()
+        assert told.decode("utf-8", "surrogateescape") == ("./" if text.startswith("-") else "") + text and in_shell(text).isprintable()
+        assert in_shell(text).startswith("$") or len(shlex.split(in_shell(text))) == 1
+
+
+@pytest.mark.parametrize("name", ["-log", "--json", "-h", "-x y'", "~", "#"])
+def test_a_copied_line_reads_the_file_that_it_names(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = f"MISMATCH suite={STEM} tc=1 out=fp32 in=0 want=00000000 got=00000001 mask=ffffffff\n"
+    (tmp_path / name).write_text(line, encoding="utf-8")
+    assert run(shlex.split(f"explain mismatch {in_shell(Path(name))}")) == 0
+    assert STEM in capsys.readouterr().out
 
 
 def test_nothing_is_printed_beside_the_door() -> None:
