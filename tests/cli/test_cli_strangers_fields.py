@@ -23,8 +23,8 @@ FIELDS = free_fields()
 SLOW = ("recipe", "datapath", "instruction", "policy")  # what a folder of these is checked for takes seconds
 # Beside `show`, `list` and pages. {name}: the object; {out}: a new file without its ending.
 WRITING: dict[str, list[str]] = {
-    "format": ["rtl export decode/{name} --golden verilog -o {out}.v", "rtl export --package sv -o {out}.sv", "rtl export --package c -o {out}.h",
-               "export descriptor format/{name}"],
+    "format": ["rtl export decode/{name} --golden verilog -o {out}.v", "rtl export --package sv -o {out}.sv",
+               "rtl export --package c -o {out}.h", "export descriptor format/{name}"],
     "rounding": ["rtl export convert/e2m1/{name}/nvidia --golden verilog -o {out}.v", "export descriptor rounding/{name}"],
     "policy": ["rtl export convert/e2m1/rne/{name} --golden verilog -o {out}.v"],
     "block": ["rtl export --package sv -o {out}.sv", "rtl export --package c -o {out}.h"],
@@ -53,13 +53,14 @@ def loaded(field: Field, folder: Path) -> Iterator[str]:
         pytest.skip("no shipped object has a place for it")
     (folder / field.kind).mkdir(parents=True)
     (folder / field.kind / f"my_{name}.yaml").write_text(text, encoding="utf-8")
+    why = ""
     with restored():
         try:
             load_spec(folder)
         except EmuError as error:
-            assert live(str(error)) == [] and "\n" not in str(error) and f"my_{name}.yaml:" in str(error)
-            name = ""
-        yield name and f"my_{name}"
+            why = str(error)
+        assert live(why) == [] and "\n" not in why and (not why or f"my_{name}.yaml:" in why)
+        yield "" if why else f"my_{name}"
 
 
 def tell(line: str, capfd: Any, good: tuple[int, ...] = (0,), **places: object) -> None:

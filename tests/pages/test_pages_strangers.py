@@ -126,7 +126,8 @@ EXPORTS = {
 READ_BY = {
     "package.c.j2": "cc", "package.sv.j2": "iverilog", "layout.sv.j2": "iverilog", "wrapper.sv.j2": "iverilog", "streams.sv.j2": "iverilog",
     "environment.sv.j2": "iverilog", "parts.sv.j2": "part of the three before",
-    "bench.sv.j2": "tests/rtl/test_rtl_netlist.py", "compare.v.j2": "tests/rtl/test_rtl_prove.py", "prove.v.j2": "tests/rtl/test_rtl_prove.py",
+    "bench.sv.j2": "tests/rtl/test_rtl_netlist.py", "compare.v.j2": "tests/rtl/test_rtl_prove.py",
+    "prove.v.j2": "tests/rtl/test_rtl_prove.py",
     "lemmas.v.j2": "tests/rtl/test_rtl_prove_lanes.py", "replay.sv.j2": "tests/rtl/test_rtl_prove.py",
     "sequence.v.j2": "tests/rtl/test_rtl_prove_sequence.py", "sequence_replay.sv.j2": "tests/rtl/test_rtl_prove_sequence.py",
 }  # fmt: skip  # no VHDL: emu reads it (emu/rtl/simulate/vhdl.py) and writes none, and vectors/bench/vhdl is written by hand
@@ -167,7 +168,9 @@ def test_a_tool_takes_the_wrapper_and_the_environment_of_a_map(tmp_path: Path, c
     compiled(tmp_path / "environment.sv", *sources)
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.c", "*/ x"), ("a.sv", "package p;\n`INJECTED\nendpackage"), ("a.v", "module"), ("a.sh", "(")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.c", "*/ x"), ("a.sv", "package p;\n`INJECTED\nendpackage"), ("a.v", "module"), ("a.sh", "(")]
+)
 def test_a_tool_refuses_what_is_live(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     with pytest.raises(AssertionError):

@@ -99,15 +99,18 @@ class Field(NamedTuple):
 
 
 def _is_free(field: FieldInfo) -> bool:
-    """Whether an annotation holds `str` itself, or lists or maps of it; ids, names, numbers and closed words carry a pattern or are Literal."""
+    """Whether a field holds `str` itself, or lists or maps of it; ids, names and numbers carry a pattern, closed words are Literal."""
+
+    def bound(marks: Sequence[Any]) -> bool:
+        return any(getattr(mark, "pattern", None) or isinstance(mark, Names) for mark in marks)
 
     def free(node: Any) -> bool:
         if get_origin(node) is Annotated:
-            return free(get_args(node)[0]) and not any(getattr(mark, "pattern", None) or isinstance(mark, Names) for mark in get_args(node)[1:])
+            return free(get_args(node)[0]) and not bound(get_args(node)[1:])
         inner = get_args(node)[1:] if get_origin(node) is dict else get_args(node)  # a key of a file is a bare word
         return node is str or (get_origin(node) is not Literal and any(map(free, inner)))
 
-    return not any(getattr(mark, "pattern", None) or isinstance(mark, Names) for mark in field.metadata) and free(field.annotation)
+    return not bound(field.metadata) and free(field.annotation)
 
 
 def _free(value: Any, data: Any, place: Place) -> Iterator[tuple[str, Place]]:
@@ -180,7 +183,7 @@ def _spoiled_at(data: Any, spot: Place, words: str) -> str:
 
 
 def compiled(path: Path, *others: Path, macros: Sequence[str] = ()) -> None:
-    """Let a tool read what emu wrote: by its name a compiler, a simulator, a parser. others: files that belong to it.   macros: of a bench."""
+    """Let a tool read what emu wrote: by its name. others: files that belong to it.   macros: of a bench."""
     tool, words = {
         ".c": ("cc", ["-std=c99", "-fsyntax-only", "-x", "c"]), ".h": ("cc", ["-std=c99", "-fsyntax-only", "-x", "c"]),
         ".sh": ("bash", ["-n"]), ".v": ("iverilog", ["-g2012", "-t", "null"]), ".sv": ("iverilog", ["-g2012", "-t", "null"]),
