@@ -163,6 +163,7 @@ def test_a_tool_takes_the_wrapper_and_the_environment_of_a_map(tmp_path: Path, c
     assert run(["rtl", "wrap", str(path)]) == 0
     (tmp_path / "wrapper.sv").write_text(capsys.readouterr().out, encoding="utf-8")
     compiled(tmp_path / "wrapper.sv", *sources, macros=["TC_N=1"])
+    assert file.map.contract is not None
     made = environment(file.map, golden(file.map.contract, file.map.source).layout, path.name, 2, 16)
     (tmp_path / "environment.sv").write_text(made.text, encoding="utf-8")
     compiled(tmp_path / "environment.sv", *sources)
