@@ -60,6 +60,15 @@ def done_by_cluster(function: Callable[[Task], Result], tasks: Sequence[Task], a
         yield from workers.done(function, tasks)
 
 
+def check_reached(address: str) -> None:
+    """Return when a scheduler has workers, at once for local:N: asked before anything is written. Raises: as workers_of and its reached."""
+    if address.startswith(LOCAL):
+        _library()
+        return
+    with workers_of(address) as found:
+        found.reached()
+
+
 @contextmanager
 def workers_of(address: str, patience: float = PATIENCE) -> Iterator[Workers]:
     """Give the workers of a cluster, for as long as the block runs.

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emu.base.atomic import check_target
-from emu.base.cluster import checked_address
+from emu.base.cluster import check_reached, checked_address
 from emu.base.in_use import check_apart, reads, writes
 from emu.base.text import json_text, visible, visible_text
 from emu.spec.registry import broken_causes, load_spec
@@ -131,11 +131,14 @@ def _claim(ctx: click.Context) -> None:
 
 
 def _claiming(function: Function) -> Function:
-    """Claim the files of a command before its function runs."""
+    """Claim the files of a command, and reach its cluster, before its function runs."""
 
     @functools.wraps(function)
     def claimed(*values: Any, **options: Any) -> Any:
-        _claim(click.get_current_context())
+        ctx = click.get_current_context()
+        _claim(ctx)
+        if (address := ctx.params.get("cluster")) is not None:
+            check_reached(address)
         return function(*values, **options)
 
     return cast(Function, claimed)

@@ -5,6 +5,7 @@ EMU_NEED_CLUSTER: fail where the library is absent.
 
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,7 +33,7 @@ from emu.cli.main import run
 from emu.files import StoredWriter
 from emu.spec import carried as carrying
 from emu.spec.carried import results
-from emu.spec.registry import get, load_spec, restored
+from emu.spec.registry import get, load_spec, restored, shipped_root
 from emu.vectors import build
 from emu.vectors import sweep as sweeps
 
@@ -51,17 +52,17 @@ def library() -> None:
 class Cluster:
     """A scheduler and workers in processes of their own, on loopback."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self.folder, self.address = folder, f"tcp://127.0.0.1:{self.port}"
+        self.folder, self.address, self.environment = folder, f"tcp://127.0.0.1:{self.port}", os.environ | (environment or {})
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
 
     def _start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{program}", "--host", "127.0.0.1", "--no-dashboard", *words]
         with (self.folder / f"{program}.log").open("ab") as log:
-            return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+            return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, env=self.environment)
 
     def start(self, workers: int = 1) -> None:
         """Start what is not there."""
@@ -265,6 +266,69 @@ def test_errors_of_tasks_and_workers_of_another_emu(dask: Cluster, monkeypatch: 
     monkeypatch.setattr(carrying, "_package", lambda: "0" * 64)
     with pytest.raises(SpecError, match="another version of emu"):
         list(results(partial(get, "format"), ["e2m1"], cluster=dask.address))
+
+
+@contextmanager
+def _started(folder: Path, environment: dict[str, str]) -> Iterator[Cluster]:
+    """Give a scheduler and a worker in another environment."""
+    made = Cluster(folder, environment)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.kill(scheduler=True, workers=1)
+
+
+def _other_emu(folder: Path, changed: str) -> Path:
+    """Return a folder with a copy of the package and of its spec, as a wheel holds them, in which one file is a line longer."""
+    package = folder / "emu"
+    shutil.copytree(Path(emu.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "_spec"))
+    shutil.copytree(shipped_root(), package / "_spec")
+    with (package / changed).open("a", encoding="utf-8") as file:
+        file.write("\n# changed\n")
+    return folder
+
+
+@pytest.mark.parametrize("changed", ["engines/exact/__init__.py", "_spec/rounding/rne.yaml"])
+def test_a_worker_that_really_has_another_emu_gives_nothing(
+    changed: str, tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version, or another shipped spec: code 2, one line; no row, digest or tensor is in a result."""
+    monkeypatch.setattr(cluster, "_TOLD", cluster.PATIENCE)  # a worker takes as long as it takes to start
+    other = _other_emu(tmp_path / "other", changed)
+    with _started(tmp_path, {"PYTHONPATH": str(other)}) as dask:
+        with cluster.workers_of(dask.address) as found:
+            assert dict(found.done(_place_of_emu, [0])) == {0: str(other / "emu")}
+        for words in (
+            ["vectors", "build", "--suite", "smoke", "--contract", CONTRACT, "--out", str(tmp_path / "no")],
+            ["sweep", "--only", "fp32", "--only", "e2m1", "--only", "rne", "--only", "saturate", "--out", str(tmp_path / "no.json")],
+            ["quantize", str(model / "model"), "-r", "nvfp4_te", "-o", str(tmp_path / "no.safetensors")],
+        ):
+            assert run([*words, "-q", "--cluster", dask.address]) == 2
+            assert _line(capsys) == (
+                "emu: cluster: a worker has another version of emu: install the same one for all, and start the workers again\n"
+            )
+    left = [path for place in tmp_path.glob("no*") for path in (place, *place.rglob("*"))]
+    assert not [path for path in left if path.is_file() and path.stat().st_size], left
+
+
+def _place_of_emu(_: int) -> str:
+    return str(Path(emu.__file__).parent)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_worker_with_another_spec_folder_does_not_use_it(broken: bool, tmp_path: Path, checkout: Path) -> None:
+    """EMU_SPEC_PATH of a worker: objects of the command's own ids with other facts, or files that do not load."""
+    mine, theirs = checkout / "docs" / "tutorial_format" / "spec", tmp_path / "theirs"
+    shutil.copytree(mine, theirs)
+    file = theirs / "format" / "e2m1_nan.yaml"
+    file.write_text("{" if broken else file.read_text("utf-8") + "# changed\n", encoding="utf-8")
+    with restored():
+        load_spec(mine)
+        build(tmp_path / "one", SUITES, [CONTRACT, OWN])
+        with _started(tmp_path, {"EMU_SPEC_PATH": str(theirs)}) as dask:
+            build(tmp_path / "many", SUITES, [CONTRACT, OWN], cluster=dask.address)
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "many")
 
 
 def test_a_task_that_kills_its_workers_is_told_in_one_line() -> None:

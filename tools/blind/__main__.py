@@ -20,7 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from emu.base.cluster import checked_address, done_by_cluster
+from emu.base.cluster import check_reached, checked_address, done_by_cluster
 from emu.base.errors import EmuError, FileError, ToolError
 from emu.base.workers import done_by_processes
 from emu.files.record import Record, opens
@@ -82,6 +82,8 @@ def main(words: Sequence[str] | None = None) -> int:
             raise FileError("--count, --tests, --jobs and --seconds must be above 0")
         if given.cluster:
             checked_address(given.cluster)
+        if given.cluster and not given.check:
+            check_reached(given.cluster)
         return _stale(given.root, given.out) if given.check else _run(given)
     except (EmuError, OSError) as error:
         print(f"emu: tools.blind: {error}", file=sys.stderr)

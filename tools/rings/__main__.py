@@ -41,6 +41,9 @@ def main(words: Sequence[str] | None = None, name: str = "tools.rings", ring: st
         if work.exists() and not work.is_dir():
             raise RingError(f"--work {work}: is no folder")
         workers = f"--jobs {os.cpu_count()}" if given.cluster is None else f"--cluster {_checked(given.cluster)}"
+        if given.cluster is not None and not given.list and (said := _silent(given.cluster)):
+            print(f"emu: {name}: {said}", file=sys.stderr)
+            return 5
         runner = Runner(given.root, work, workers, given.cores, given.patience)
         steps = of_ring(table, given.ring)
         if given.list:
@@ -51,9 +54,6 @@ def main(words: Sequence[str] | None = None, name: str = "tools.rings", ring: st
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise RingError(f"{runner.work}: another run is at work here: wait for it, or name another folder with --work") from None
-            if given.cluster is not None and (said := _silent(given.cluster)):
-                print(f"emu: {name}: {said}", file=sys.stderr)
-                return 5
             asked = [step for step in table if step.name in given.only] if given.only else steps
             needed = [step for step in with_needs(table, (step.name for step in asked)) if runner.result(step).state != PASSED]
             return _run(runner, given, steps, [step for step in table if step in needed or step.name in given.only], asked)
@@ -71,13 +71,11 @@ def _checked(address: str) -> str:
 
 def _silent(address: str) -> str:
     """Return why a cluster does not answer; nothing where it does."""
-    from emu.base.cluster import LOCAL, workers_of
+    from emu.base.cluster import check_reached
     from emu.base.errors import ToolError
 
     try:
-        if not address.startswith(LOCAL):
-            with workers_of(address) as workers:
-                workers.reached()
+        check_reached(address)
     except ToolError as error:
         return str(error)
     return ""
