@@ -37,6 +37,7 @@ _TOLD: Final = 2.0  # of silence, after which it is told
 _ASKED: Final = 1.0  # without a result, after which the scheduler is asked whether it is there
 _SILENT: Final = "no scheduler answers"
 _IDLE: Final = "no worker"
+_UNREAD: Final = "Error during deserialization of the task graph"  # what the library says of a scheduler that lacks a module
 _MALLOPT: Final = ((-3, 1 << 25), (-1, 1 << 28))  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h, bytes
 
 
@@ -262,6 +263,11 @@ class Workers:
             raise ToolError(f"cluster: {why} ({error.last_worker})") from None
         except (CancelledError, self.distributed.comm.CommClosedError):
             raise _Gone from None
+        except RuntimeError as error:
+            if not str(error).startswith(_UNREAD):
+                raise
+            hint = "install the same one for all, and start it and the workers again"
+            raise ToolError(f"cluster {self.address}: its scheduler has no emu, or another one: {hint}") from None
 
 
 def keep_freed_memory() -> None:
