@@ -75,6 +75,7 @@ def test_nobody_listens(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         code = {"emu": emu, "research": research}[program].run([*command, *words, *cluster])
     said = capsys.readouterr()
     assert (code, said.out) == (5, "")
-    assert said.err.endswith(f"cluster {address}: no scheduler listens there (connection refused): start one, or name the address of another\n")
+    hint = "start one, or name the address of another"
+    assert said.err.endswith(f"cluster {address}: no scheduler listens there (connection refused): {hint}\n")
     assert said.err.startswith("emu: ") and said.err.count("\n") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["model.safetensors"]
