@@ -33,7 +33,7 @@ from emu.cli.main import run
 from emu.files import StoredWriter
 from emu.spec import carried as carrying
 from emu.spec.carried import results
-from emu.spec.registry import get, load_spec, restored
+from emu.spec.registry import get, load_spec, restored, shipped_root
 from emu.vectors import build
 from emu.vectors import sweep as sweeps
 
@@ -277,6 +277,49 @@ def _started(folder: Path, environment: dict[str, str]) -> Iterator[Cluster]:
         yield made
     finally:
         made.kill(scheduler=True, workers=1)
+
+
+def _other_emu(folder: Path, changed: str) -> Path:
+    """Return a folder with a copy of the package and of its spec, as a wheel holds them, in which one file is a line longer."""
+    package = folder / "emu"
+    shutil.copytree(Path(emu.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "_spec"))
+    shutil.copytree(shipped_root(), package / "_spec")
+    with (package / changed).open("a", encoding="utf-8") as file:
+        file.write("\n# changed\n")
+    return folder
+
+
+@pytest.mark.parametrize("changed", ["engines/exact/__init__.py", "_spec/rounding/rne.yaml"])
+def test_a_worker_that_really_has_another_emu_gives_nothing(
+    changed: str, tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version, or another shipped spec: code 2, one line; no row, digest or tensor is in a result."""
+    monkeypatch.setattr(cluster, "_TOLD", cluster.PATIENCE)  # a worker takes as long as it takes to start
+    other = _other_emu(tmp_path / "other", changed)
+    with _started(tmp_path, {"PYTHONPATH": str(other)}) as dask:
+        with cluster.workers_of(dask.address) as found:
+            assert dict(found.done(eval, ["__import__('emu').__file__"])) == {0: str(other / "emu" / "__init__.py")}
+        for words in (
+            ["vectors", "build", "--suite", "smoke", "--contract", CONTRACT, "--out", str(tmp_path / "no")],
+            ["sweep", "--only", "fp32", "--only", "e2m1", "--only", "rne", "--only", "saturate", "--out", str(tmp_path / "no.json")],
+            ["quantize", str(model / "model"), "-r", "nvfp4_te", "-o", str(tmp_path / "no.safetensors")],
+        ):
+            assert run([*words, "-q", "--cluster", dask.address]) == 2
+            assert _line(capsys) == (
+                "emu: cluster: a worker has another version of emu: install the same one for all, and start the workers again\n"
+            )
+    left = [path for place in tmp_path.glob("no*") for path in (place, *place.rglob("*"))]
+    kept = {path.name: path.read_text("utf-8") for path in left if path.is_file()}
+    assert kept == {"no.json.partial": '{"finished": {}, "leaves": {}}'}  # a sweep that found nothing
+
+
+def test_a_scheduler_without_emu_is_told(tmp_path: Path) -> None:
+    """It reads the names of the functions that it hands on."""
+    (tmp_path / "emu.py").write_text("raise ImportError('no emu here')\n", encoding="utf-8")
+    with _started(tmp_path, {"PYTHONPATH": str(tmp_path)}) as dask, pytest.raises(ToolError) as told:
+        list(results(partial(get, "format"), ["e2m1"], cluster=dask.address))
+    hint = "install the same one for all, and start it and the workers again"
+    assert str(told.value) == f"cluster {dask.address}: its scheduler has no emu, or another one: {hint}"
 
 
 @pytest.mark.parametrize("broken", [False, True])
