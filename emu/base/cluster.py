@@ -239,13 +239,18 @@ class Workers:
             yield index, result
 
     def _until(self, arrived: Callable[[float], bool]) -> None:
-        """Return when something has arrived, within so many seconds or later. Raises: _Gone (nobody is there to send it)."""
+        """Return when something has arrived, within so many seconds or later. Raises: _Gone (nobody is there to send it), ToolError.
+
+        The scheduler keeps the tasks of workers that died, and knows of which they die: others are waited for, nothing is handed in anew.
+        """
         while not arrived(_ASKED):
-            away = self._away
+            client, away = self._client, self._away
             with self._waiting():
-                if not self._threads():
-                    raise _Gone
-            self._away = away  # an answer may be slow
+                idle = not self._threads()
+            if not idle:
+                self._away = away  # an answer may be slow
+            elif self.reached() and self._client is not client:
+                raise _Gone
 
     def _result(self, future: Any) -> Any:
         """Return what a task gave. Raises: what it raised; _Gone; ToolError."""

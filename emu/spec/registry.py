@@ -139,7 +139,7 @@ class Registry:
     def restored(self) -> Iterator[None]:
         """Take out at the end what load_spec adds inside. See `emu.spec.registry.restored`."""
         with self._lock:
-            before = self._now()
+            before = self._trial or self._known  # where nothing was used yet, nothing is read: a broken folder of the environment either
         try:
             yield
         finally:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
 import tempfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -70,7 +70,7 @@ def test_a_kill_leaves_all_or_nothing(tmp_path, name, kills):
     whole = content(good / name)
     assert whole
     killed = resumed = 0
-    draw = random.Random(name)
+    draw = Random(name)
     for number in range(kills):
         moment = 1 + int((number + 0.9 * draw.random()) * calls / kills)  # one in each part of the run; runs differ by some calls
         place = tmp_path / f"killed{number}"
