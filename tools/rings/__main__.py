@@ -71,11 +71,12 @@ def _checked(address: str) -> str:
 
 def _silent(address: str) -> str:
     """Return why a cluster does not answer; nothing where it does."""
-    from emu.base.cluster import check_reached
+    from emu.base.cluster import LOCAL, check_reached
     from emu.base.errors import ToolError
 
     try:
-        check_reached(address)
+        if not address.startswith(LOCAL):  # the workers of a step are its own
+            check_reached(address)
     except ToolError as error:
         return str(error)
     return ""
