@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 from support.cluster import need_cluster
+from support.writing import every
 
 import research.__main__ as research
 from emu.cli import main as emu
@@ -39,21 +39,9 @@ MAINS: dict[str, tuple[Main, tuple[str, ...]]] = {
 }
 
 
-def _with_cluster(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each command below one that takes --cluster."""
-    if isinstance(command, click.Group):
-        ctx = click.Context(command)
-        for name in command.list_commands(ctx):
-            found = command.get_command(ctx, name)
-            assert found is not None
-            yield from _with_cluster(found, (*path, name))
-    elif any("--cluster" in option.opts for option in command.params):
-        yield path
-
-
 def test_every_command_with_a_cluster_is_asked_below(checkout: Path) -> None:
-    found = {*_with_cluster(emu.commands, ("emu",)), *_with_cluster(research.commands, ("research",))}
-    assert found == CLICK.keys()
+    both = [*every(emu.commands, ("emu",)), *every(research.commands, ("research",))]
+    assert {name for name, command in both if any("--cluster" in option.opts for option in command.params)} == CLICK.keys()
     mains = {path.parent.relative_to(checkout) for path in (checkout / "tools").rglob("__main__.py") if '"--cluster"' in path.read_text()}
     assert {".".join(path.parts) for path in mains} == MAINS.keys() - {"tools.release"}  # it is tools.rings under another name
 

@@ -4,20 +4,12 @@ import json
 
 import click
 import pytest
+from support import writing
 
-from emu.cli.main import commands, run
+from emu.cli.main import run
 from emu.cli.settings import InputPath
 
-
-def every(command, name=()):
-    """(words, command) of each command that is no group."""
-    if not isinstance(command, click.Group):
-        return [(name, command)]
-    context = click.Context(command)
-    return [found for part in command.list_commands(context) for found in every(command.get_command(context, part), (*name, part))]
-
-
-EVERY = {" ".join(name): command for name, command in every(commands)}
+EVERY = {" ".join(name): command for name, command in writing.EVERY}
 NEEDY = [name for name, command in EVERY.items() if any(isinstance(param, click.Argument) and param.required for param in command.params)]
 
 

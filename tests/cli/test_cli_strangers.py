@@ -16,29 +16,20 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import click
 import numpy as np
 import pytest
+from support import writing
 from support.strangers import FILE, HOSTILE, MOVING, OBJECTS, ROOT, SHOWN, gguf, live, read, safetensors, spoiled, twin, write_spec
 
 from emu.base.text import in_comment, in_html, in_script, in_shell, in_xml, json_text, readable, visible, visible_text
-from emu.cli.main import commands, run
+from emu.cli.main import run
 from emu.spec.registry import restored
 
 STEM = "decode__e2m1_to_fp32__exact__all"
 RECIPE = "mxfp4_torchao_floor"
 
 
-def every(command: click.Command, name: tuple[str, ...] = ()) -> list[str]:
-    """The words of each command that is no group."""
-    if not isinstance(command, click.Group):
-        return [" ".join(name)]
-    context = click.Context(command)
-    parts = [(part, command.get_command(context, part)) for part in command.list_commands(context)]
-    return [found for part, inner in parts if inner is not None for found in every(inner, (*name, part))]
-
-
-EVERY = every(commands)
+EVERY = [" ".join(name) for name, _ in writing.EVERY]
 # What a command reads that a stranger may have written. {in}: a folder with an input of each sort, {file}: a name there; {out}: a new name.
 READING: dict[str, list[str]] = {
     "list": ["recipes --spec {in}/spec", "formats --spec {in}/spec"],
