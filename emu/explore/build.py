@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from emu.base.atomic import temporary_folder
 from emu.base.errors import EmuError, SpecError, ToolError
-from emu.base.text import in_script
+from emu.base.text import UNSEEN, in_script
 from emu.contracts.layout import BLOCKS, ROWS
 from emu.contracts.quantize.contract import QuantizeContract
 from emu.contracts.quantize.tiles import ACROSS
@@ -54,7 +54,7 @@ def page(objects: list[SpecObject] | None = None) -> str:
     """
     objects = known_objects() if objects is None else objects
     text = descriptor_text(objects)
-    constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text)}
+    constants = {"WASM": base64.b64encode(compiled()).decode("ascii"), "DESCRIPTOR": text, "META": words(objects, text), "UNSEEN": UNSEEN}
     constants["SAMPLES"] = json.loads(_part("samples.json"))  # blocks of a real model, with its licence
     script = [f"const {name} = {in_script(value)};" for name, value in constants.items()]
     script += [_part(name) for name in SCRIPTS]

@@ -45,7 +45,7 @@ def test_a_link_with_signs_in_a_name_copies_nothing(page, tmp_path):
     for hash_, said in zip(links, clicked(page, tmp_path, links), strict=True):
         assert not said["live"], hash_
         assert not [text for text in said["copied"] if "INJECTED" in text or "<img" in text], (hash_, said)
-    names = [f"x {word}\x1b[201~\u202e" for word in WORDS]
+    names = [f"x {word}\x1b[201~\u202e\u3164\U000e0041" for word in WORDS]
     for name, said in zip(names, clicked(page, tmp_path, [link("tensor", tensor=name) for name in names]), strict=True):
         (line,) = said["copied"]
         told = subprocess.run(["bash", "-c", f"emu() {{ printf '%s\\0' \"$@\"; }}\n{line}"], capture_output=True, text=True, cwd=tmp_path)

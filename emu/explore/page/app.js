@@ -34,8 +34,8 @@ function olderFacts({name, state, digest, named}) {
   const changed = objects.filter(([, here], i) => digest.slice(i * size, (i + 1) * size) !== here).map(([id]) => id);
   return changed.length || digest.length !== objects.length * size ? `This link was made with other facts of ${[...new Set(changed)].join(", ") || "the spec"}: numbers may differ.` : "";
 }
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g; // letters that move a cursor, or that nobody sees
-const hidden = letter => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0");
+const HIDDEN = new RegExp(`[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029${UNSEEN}]`, "gu"); // letters that move a cursor, or that nobody sees
+const hidden = letter => { const [big, digits] = letter.length > 1 ? ["U", 8] : ["u", 4]; return `\\${big}${letter.codePointAt(0).toString(16).padStart(digits, "0")}`; };
 /** A text as one word of a shell, of Python, as a string of C. */
 const quoted = text => text.search(HIDDEN) < 0 ? `'${text.replace(/'/g, `'\\''`)}'` : `$'${text.replace(/[\\']/g, "\\$&").replace(HIDDEN, hidden)}'`;
 const inPython = text => JSON.stringify(text).replace(HIDDEN, hidden);
