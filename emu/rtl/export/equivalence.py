@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from emu.base.atomic import temporary_folder
 from emu.base.errors import EngineError
-from emu.rtl.export.yosys import ABC, find, in_script, run_abc, run_yosys
+from emu.rtl.export.yosys import ABC, find, in_yosys, run_abc, run_yosys
 
 Kind = Literal["proven", "counterexample", "unknown"]
 MITER: Final = "emu_miter"
@@ -53,7 +53,7 @@ def read_design(files: Sequence[Path], top: str, name: str, defines: Sequence[st
     defines: `NAME` or `NAME=value` of the preprocessor.
     """
     words = "".join(f"-D {define} " for define in defines)
-    sources = " ".join(map(in_script, files))
+    sources = " ".join(map(in_yosys, files))
     return [
         "design -reset",
         f"read_verilog -sv {words}{sources}",

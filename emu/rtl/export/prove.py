@@ -28,7 +28,7 @@ from emu.rtl.export.prove_z3 import DESIGN, solve_z3
 from emu.rtl.export.prove_z3 import TOP as DESIGN_TOP
 from emu.rtl.export.replay import FalseCounterexample, differ, replay
 from emu.rtl.export.special import float_fields
-from emu.rtl.export.yosys import ABC, YOSYS, find, freed, in_script, run_yosys
+from emu.rtl.export.yosys import ABC, YOSYS, find, freed, in_yosys, run_yosys
 from emu.rtl.mismatch.golden_rows import mismatch_lines
 from emu.vectors.files import writers
 
@@ -166,7 +166,7 @@ def render_mem(item: Golden, row: Row) -> str:
 
 def _reading(files: Sequence[Path], defines: Sequence[str]) -> str:
     words = "".join(f"-D {define} " for define in defines)
-    return f"read_verilog -sv {words}" + " ".join(map(in_script, files))
+    return f"read_verilog -sv {words}" + " ".join(map(in_yosys, files))
 
 
 def _ports(item: Golden, files: Sequence[Path], defines: Sequence[str], work: Path, seconds: float) -> dict[str, tuple[str, int]]:

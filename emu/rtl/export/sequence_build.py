@@ -18,7 +18,7 @@ from emu.contracts.rows import unpack
 from emu.rtl.export import verilog as export_verilog
 from emu.rtl.export.functions import Golden
 from emu.rtl.export.special import class_condition, float_fields
-from emu.rtl.export.yosys import freed, in_script, run_yosys
+from emu.rtl.export.yosys import freed, in_yosys, run_yosys
 from emu.rtl.portmap.environment import Environment
 from emu.rtl.portmap.file import MapFile
 from emu.rtl.portmap.model import PortMap
@@ -59,9 +59,9 @@ def build(item: Golden, file: MapFile, env: Environment, sources: Sequence[Path]
     )
     assert env.outputs
     (work / "top.v").write_text(text, encoding="ascii")
-    folders = "".join(f"-I{in_script(folder)} " for folder in (*dict.fromkeys(path.parent for path in file.files), *file.includes))
+    folders = "".join(f"-I{in_yosys(folder)} " for folder in (*dict.fromkeys(path.parent for path in file.files), *file.includes))
     words = "".join(f"-D {define.text} " for define in file.map.defines)
-    reading = [f"read_verilog -sv {words}{folders}{in_script(source)}" for source in sources]
+    reading = [f"read_verilog -sv {words}{folders}{in_yosys(source)}" for source in sources]
     begin = ["read_verilog golden.v", "read_verilog -sv environment.v top.v", *reading, f"hierarchy -check -top {_TOP}", "proc -norom"]
     run_yosys([*begin, f"write_json {_CELLS}"], work, seconds)
     _check_ports(json.loads((work / _CELLS).read_text(encoding="utf-8"))["modules"], file, env)

@@ -36,7 +36,7 @@ def freed(work: Path) -> tuple[str, ...]:
     return "tribuf", "techmap -map released.v t:$tribuf", "setundef -anyseq"
 
 
-def in_script(path: Path) -> str:
+def in_yosys(path: Path) -> str:
     """Return a path as one word of a script of yosys, which has no sign that could take the meaning of another.
 
     Raises: FileError (a quote, a backslash, or what does not print in ASCII: a script could run it).
