@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 
 from emu.base.atomic import temporary_folder
 from emu.base.caches import bounded
-from emu.base.cluster import keep_freed_memory, workers_of
+from emu.base.cluster import done_by_cluster, keep_freed_memory, workers_of
 from emu.base.errors import SpecError
 from emu.base.workers import Done, Result, Task, done_by_processes, in_order, in_order_by_threads
 from emu.spec.models import KINDS
@@ -52,13 +52,7 @@ def results(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int
     """
     if cluster is None:
         return done_by_processes(function, tasks, jobs)
-    return _by_cluster(function, tasks, cluster)
-
-
-def _by_cluster(function: Callable[[Task], Result], tasks: Sequence[Task], cluster: str) -> Done[Result]:
-    with workers_of(cluster) as found:
-        found.reached()  # before the spec is read, which takes seconds
-        yield from found.done(partial(_with_spec, carried(), function), tasks)
+    return done_by_cluster(partial(_with_spec, carried(), function), tasks, cluster)
 
 
 class InOrder(Protocol):
@@ -79,9 +73,8 @@ def workers(jobs: int = 1, cluster: str | None = None) -> Iterator[InOrder]:
     if cluster is None:
         yield lambda function, tasks: in_order_by_threads(function, tasks, jobs)
         return
+    mine = carried()
     with workers_of(cluster) as found:
-        found.reached()  # as above
-        mine = carried()
         yield lambda function, tasks: in_order(found.done(partial(_with_spec, mine, function), tasks, in_turn=True))
 
 
